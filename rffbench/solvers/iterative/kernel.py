@@ -85,7 +85,8 @@ class KernelSystem(System):
     where H subtracts the mean over a fold's rows. ``root`` F (n, r), K ≈ FFᵀ, preconditions it."""
 
     def __init__(self, matrix: Matrix, problems: Problems, counting: Callable[[], object]) -> None:
-        self.matrix, self.problems, self._count = matrix, problems, counting
+        self.matrix: Matrix = matrix
+        self.problems, self._count = problems, counting
         self.right = problems.right_sides(slice(0, problems.n))[:, problems.of_right_side]
         self.root: Numbers | None = None
         self._spectra: dict[int, tuple[Numbers, Numbers]] = {}

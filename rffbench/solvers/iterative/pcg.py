@@ -124,10 +124,10 @@ class PCGRidgeCV(_PCGRidge, Regressor):
 
     Neither Z (n, p) nor ZᵀZ is stored: each step maps all rows again, in blocks, and serves all folds, λ and targets.
     Sparse features are mapped once and kept; if they have more columns than rows, the vectors are as long as the rows.
-    Memory is about p·rank numbers, and some vectors (p,) for each fold, λ
-    and target. The steps end when √(rᵀP⁻¹r) ≤ tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the
-    preconditioner P; this ratio is about the relative error of the learnt function. The residual is computed again at
-    the end; ConvergenceWarning if it is larger.
+    Memory is about p·rank numbers, and some vectors (p,) for each fold, λ and target. The steps end when √(rᵀP⁻¹r) ≤
+    tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the preconditioner P; this ratio is about the
+    relative error of the learnt function. The residual is computed again at the end; ConvergenceWarning if it is
+    larger.
 
     Parameters
     ----------

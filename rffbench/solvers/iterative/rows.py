@@ -26,11 +26,11 @@ class RowSystem(KernelSystem):
     """
 
     passes_before = 1  # for the first residual
+    matrix: RowGram
 
     def __init__(self, tiles: SparseTiles, problems: Problems, counting: Callable[[], object]) -> None:
-        self._gram = RowGram(tiles.mapped(), len(problems))
+        super().__init__(RowGram(tiles.mapped(), len(problems)), problems, counting)
         self._feature_s = tiles.feature_s
-        super().__init__(self._gram, problems, counting)
 
     @property
     def feature_s(self) -> float:
@@ -63,4 +63,4 @@ class RowSystem(KernelSystem):
     def solution(self, X: Numbers, columns: Columns) -> Solution:
         """See `rffbench.solvers.iterative.system.System`."""
         a, intercept = super().solution(np.split(X, 2)[0], columns)
-        return self._gram.transposed_times(a), intercept
+        return self.matrix.transposed_times(a), intercept

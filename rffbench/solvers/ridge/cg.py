@@ -8,7 +8,7 @@ because (ZZᵀ + cI) and (ZZᵀ + c′I) have the same Krylov spaces.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,12 +51,10 @@ def solve_sparse_cv(
     weights = np.ones(n) if weights is None else weights
     Z = Z.astype(np.float64, copy=False)
     squares = csr_array((np.square(Z.data), Z.indices, Z.indptr), shape=Z.shape).sum(axis=1)
-    # The number of targets at a time whose arrays take no more memory than Z.
-    at_once = max(1, min(Y.shape[1], Z.nnz // (2 * len(alphas) * n)))
-    times = RowGram(Z, at_once).times
+    gram = RowGram(Z, min(Y.shape[1], _targets_at_once(Z, alphas)))
 
     def solved(counted: NDArray[np.float64], alphas: Sequence[float], tolerance: float) -> _Duals:
-        return _solve(Z, times, Y, counted, squares, alphas, lambda_scale, center, tolerance, at_once)
+        return _solve(Z, gram, Y, counted, squares, alphas, lambda_scale, center, tolerance)
 
     fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1:
@@ -101,14 +99,17 @@ class _Duals(NamedTuple):
         return coef, self.y_mean - self.z_mean @ coef
 
 
+def _targets_at_once(Z: Any, alphas: Sequence[float]) -> int:
+    """The number of targets whose arrays take no more memory than Z."""
+    return max(1, int(Z.nnz) // (2 * len(alphas) * Z.shape[0]))
+
+
 def _solve(
-    Z: Any, times: Callable[[NDArray], NDArray[np.float64]], Y: NDArray[np.float64], weights: NDArray[np.float64],
-    squares: NDArray[np.float64], alphas: Sequence[float], lambda_scale: RidgeScale, center: Center, tolerance: float,
-    at_once: int,
+    Z: Any, gram: RowGram, Y: NDArray[np.float64], weights: NDArray[np.float64], squares: NDArray[np.float64],
+    alphas: Sequence[float], lambda_scale: RidgeScale, center: Center, tolerance: float,
 ) -> _Duals:  # fmt: skip
     """With D = diag(√w) it solves (DZZᵀD + cI)a = D(y − ȳ), and with an intercept (HDZZᵀDH + cI)a, H = I − √w√wᵀ/Σw;
-    the dual coefficients are Da. ``times(V)`` is ZZᵀV, ``squares`` are the rows' ‖z‖²; ``at_once`` targets are solved
-    together."""
+    the dual coefficients are Da. ``gram`` is ZZᵀ, and ``squares`` are the rows' ‖z‖²."""
     root, total = np.sqrt(weights)[:, None], float(weights.sum())
     trace = float(weights @ squares)
     y_mean = (weights @ Y) / total if center else np.zeros(Y.shape[1])
@@ -118,13 +119,14 @@ def _solve(
         trace -= total * float(z_mean @ z_mean)
 
     def multiply(V: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-        product = root * times(root * V)
+        product = root * gram.times(root * V)
         if center == "both":
             product -= root * (root.T @ product / total)
         return product
 
     penalties = np.array([penalty(alpha, total, lambda_scale, trace) for alpha in alphas])
     values, left = np.empty((len(alphas), *Y.shape)), np.zeros(len(alphas))
+    at_once = _targets_at_once(Z, alphas)
     for first in range(0, Y.shape[1], at_once):
         some = slice(first, first + at_once)
         right = root * (Y[:, some] - y_mean[some])
