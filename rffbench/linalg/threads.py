@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from itertools import pairwise
@@ -15,6 +15,7 @@ import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited
 from threadpoolctl import ThreadpoolController
 
 PARTS_PER_THREAD = 4
+STEP = 0.1  # seconds; the main thread waits in such steps, because a signal that another thread gets does not wake it
 Result = TypeVar("Result")
 _nested = local()  # whether this thread is one of several in `side_by_side`
 
@@ -51,6 +52,8 @@ def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = No
         try:
             others = [pool.submit(_work_off, waiting) for _ in range(threads - 1)]
             _work_off(waiting)
+            while wait(others, STEP).not_done:
+                pass
             for other in others:
                 other.result()
         except KeyboardInterrupt:
@@ -109,7 +112,7 @@ def interruptibly(work: Callable[[], Result], multiply_adds: float = LONG) -> Re
     thread = Thread(target=do, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(0.1)  # in steps: a signal that another thread receives does not wake a join
+        thread.join(STEP)
     if failed:
         raise failed[0]
     return found[0]

@@ -10,6 +10,15 @@ import pytest
 
 from rffbench.linalg.threads import LONG, interruptibly, side_by_side
 
+
+def in_steps(over, done):
+    """Wait in steps for ``over``: a signal that comes as a wait begins, or to another thread, does not end the wait."""
+    for _ in range(6000):
+        if over.wait(0.01):
+            break
+    done.append(over.is_set())
+
+
 needs_two = pytest.mark.skipif(numba.get_num_threads() < 2, reason="one thread alone")
 
 
@@ -34,8 +43,28 @@ def test_ctrl_c_does_not_wait_for_the_tasks_of_other_threads():
 
     def task():
         both.wait(60)
-        if threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
+            in_steps(over, done)
+        else:
             os.kill(os.getpid(), signal.SIGINT)
+            done.append(over.wait(60))
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([task] * 2)
+    assert not done
+    over.set()
+
+
+@needs_two
+def test_ctrl_c_is_heard_while_the_main_thread_waits_for_another_one_s_task():
+    both, over, done = threading.Barrier(2), threading.Event(), []
+
+    def task():
+        both.wait(60)
+        if threading.current_thread() is threading.main_thread():
+            return
+        time.sleep(0.3)  # by now the main thread has nothing left to do
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         done.append(over.wait(60))
 
     with pytest.raises(KeyboardInterrupt):
