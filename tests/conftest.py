@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited too
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from tests.helpers.command_server import CommandServer
 
@@ -19,10 +19,16 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more thr
     threadpool_limits(1, user_api="blas")
 
 
+@pytest.fixture(scope="session")
+def libraries():
+    """BLAS and OpenMP, as imported by the test files: to look them up takes longer than many a test."""
+    return ThreadpoolController()
+
+
 @pytest.fixture
-def one_thread():
+def one_thread(libraries):
     """For many small matrices: threads would only wait for each other."""
-    with threadpool_limits(1):
+    with libraries.limit(limits=1):
         yield
 
 
