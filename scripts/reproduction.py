@@ -652,24 +652,44 @@ def other_columns(each: Experiment) -> list[str]:
     return [line for sentence in found for line in (sentence, "")]
 
 
+MOST_ACROSS = 20  # sizes in a table's head
+
+
 def grid(cells: pd.DataFrame) -> list[str]:
-    """Datasets and methods down, sizes across; of sizes that are counts, other ones for each dataset."""
+    """Datasets and methods down, sizes across; of sizes that are counts, other ones for each dataset. Very many sizes
+    are down, with the methods across, and methods of a single size have a table of their own."""
+    parts = [cells]
     if cells["multiple"].isna().all() and cells.duplicated(["dataset", "method"]).any():
-        return [line for _, part in cells.groupby("dataset", sort=False) for line in [*_grid(part), ""]][:-1]
-    return _grid(cells)
+        parts = [part for _, part in cells.groupby("dataset", sort=False)]
+    tables = []
+    for part in parts:
+        places = pd.Series([column_of(row) for row in part.to_dict("records")], part.index)
+        sizes = places.groupby(part["method"]).transform("nunique")
+        if sizes.max() > MOST_ACROSS:
+            tables += [_grid(part[sizes > 1], sizes_down=True), _grid(part[sizes == 1])]
+        else:
+            tables.append(_grid(part))
+    return [line for table in tables for line in [*table, ""]][:-1]
 
 
-def _grid(cells: pd.DataFrame) -> list[str]:
+def _grid(cells: pd.DataFrame, *, sizes_down: bool = False) -> list[str]:
+    if cells.empty:
+        return []
     across = cells.to_dict("records")
     places = {column_of(row): None for row in sorted(across, key=lambda row: (row["multiple"], row["n_features"]))}
-    lines = [f"| dataset | method | {' | '.join(places)} |", f"|---|---|{'--:|' * len(places)}"]
     told = cells["method"] + cells.get("reported_method", pd.Series("", cells.index)).astype(object).fillna("").map(
         lambda name: f" ({name})" if name else ""
     )
-    for (dataset, method), part in cells.groupby([cells["dataset"], told], sort=False):
+    table = [["dataset", "method", *places]]
+    for names, part in cells.groupby([cells["dataset"], told], sort=False):
         by_size = {column_of(row): row for row in part.to_dict("records")}
-        lines.append(f"| {dataset} | {method} | {' | '.join(cell(by_size.get(each)) for each in places)} |")
-    return lines
+        table.append([*names, *(cell(by_size.get(each)) for each in places)])
+    marks = ["---", "---", *["--:"] * len(places)]
+    if sizes_down:  # dataset and method in one head
+        table = [list(row) for row in zip(*([" ".join(row[:2]), *row[2:]] for row in table), strict=True)]
+        table[0][0], marks = "size", ["--:"] * len(table[0])
+    head, *rows = (f"| {' | '.join(row)} |" for row in table)
+    return [head, f"|{'|'.join(marks)}|", *rows]
 
 
 def column_of(row: dict[str, Any]) -> str:
