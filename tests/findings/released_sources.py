@@ -32,7 +32,8 @@ def one_map_behind_all_released_runs() -> str:
     gaps, one_column = cells["difference"], cells.loc[("features 500", 1)]
     by_size = gaps["features 500"].drop(1)
     by_parts = gaps.drop("features 500", level="method")
-    assert len(by_size) == 60 and len(by_parts) == 61
+    assert len(by_size) == 60
+    assert len(by_parts) == 61
     assert (cells["verdict"] == "differs").sum() == (cells.loc["features 500", "verdict"] == "differs").sum() == 11
     assert abs(by_size.mean()) < by_size.std() / 5
     assert by_parts.std() < by_size.std() / 2
