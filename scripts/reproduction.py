@@ -348,8 +348,8 @@ def all_sources(papers: list[list[Experiment]]) -> list[str]:
     came_out = (
         f"Of {here} cells whose data and method are here, {measured} were measured ({percent(measured, here)}), and "
         f"{agree} agree ({percent(agree, here)}). Of the {misses.total()} that differ, the cause is known of "
-        f"{misses[False]} and open of {misses[True]}, that is {100 * misses[True] / measured:.1f} % of those measured; of "
-        "cells that are right, 95 % intervals let 5 % differ by chance."
+        f"{misses[False]} and open of {misses[True]}, that is {100 * misses[True] / measured:.1f} % of those measured; "
+        "of cells that are right, 95 % intervals let 5 % differ by chance."
     )
     share = agreement(cells, f" ({percent(agree, len(counted(cells)))})")
     return [f"**All {len(sources)} sources of released numbers**", "", came_out, share, "", *apart(cells), "", ""]

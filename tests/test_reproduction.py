@@ -82,9 +82,9 @@ def test_the_row_of_all_sources_has_those_alone_that_released_their_numbers(made
     row = reproduction.all_sources([[one], [other], [printed]])
     assert row[0] == "**All 2 sources of released numbers**"
     said = (
-        "Of 7 cells whose data and method are here, 6 were measured (86 %), and 2 agree (29 %). Of the 3 that differ, the "
-        "cause is known of 2 and open of 1, that is 16.7 % of those measured; of cells that are right, 95 % intervals let 5 % "
-        "differ by chance."
+        "Of 7 cells whose data and method are here, 6 were measured (86 %), and 2 agree (29 %). Of the 3 that differ, "
+        "the cause is known of 2 and open of 1, that is 16.7 % of those measured; of cells that are right, 95 % "
+        "intervals let 5 % differ by chance."
     )
     assert row[2:7] == [said, "2 of 5 (40 %), 1 without a spread", "", "1", "1"]
 
