@@ -680,7 +680,7 @@ def grid(cells: pd.DataFrame) -> list[str]:
             tables += [_grid(part[sizes > 1], sizes_down=True), _grid(part[sizes == 1])]
         else:
             tables.append(_grid(part))
-    return [line for table in tables for line in [*table, ""]][:-1]
+    return [line for table in tables if table for line in [*table, ""]][:-1]
 
 
 def _grid(cells: pd.DataFrame, *, sizes_down: bool = False) -> list[str]:

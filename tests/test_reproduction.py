@@ -108,6 +108,18 @@ def test_every_page_says_how_many_protocols_were_tried(made):
     assert "**Protocols tried**: 1 (" in reproduction.answers([made([])])
 
 
+def test_very_many_sizes_are_down_and_methods_of_a_single_size_are_apart(made):
+    sizes = [cell(n_features=size, size=size, multiple=None) for size in range(100, 2200, 100)]
+    parts = [cell(n_features=500, size=500, multiple=None) | {"method": f"in {parts} parts"} for parts in (2, 3)]
+    lines = reproduction.details(made([*sizes, *parts])).splitlines()
+    first = lines.index("| size | eeg RFF |")
+    assert lines[first + 2 : first + 4] == ["| 100 | 71 (70) |", "| 200 | 71 (70) |"]
+    assert lines[first + 23 : first + 28] == [
+        "", "| dataset | method | 500 |", "|---|---|--:|", "| eeg | in 2 parts | 71 (70) |",
+        "| eeg | in 3 parts | 71 (70) |",
+    ]  # fmt: skip
+
+
 # ---- Differences -------------------------------------------------------------------------------------------
 
 
