@@ -40,7 +40,7 @@ def one_map_behind_all_released_runs() -> str:
     assert abs(by_size.mean()) < by_size.std() / 5
     assert by_parts.std() < by_size.std() / 2
     return (
-        "Each size has a map of its own there, and all numbers of parts share one. So over sizes our accuracy less theirs "
+        "Each size has a map of its own there, and all numbers of parts share one. Over sizes our accuracy less theirs "
         f"has both signs, {by_size.mean():+.2f} ± {by_size.std():.2f} points over {len(by_size)} sizes, and over numbers "
         f"of parts it is nearly the same everywhere, {by_parts.mean():+.2f} ± {by_parts.std():.2f} points. All cells that "
         f"differ are among the sizes. With 1 column our {one_column['n_ok']:.0f} maps differ by "
