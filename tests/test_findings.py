@@ -13,8 +13,15 @@ MODULES = [
     for path in sorted((Path(__file__).parent / "findings").glob("*.py"))
 ]
 
+LONG = {f"tests.findings.{name}" for name in ("board", "landmarks", "released_sources")}  # intervals over many trials
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+
+def marked(finding):
+    slow = finding.compute.__module__ in LONG
+    return pytest.param(finding, marks=[pytest.mark.slow] if slow else [], id=str(finding))
+
+
+@pytest.mark.parametrize("finding", map(marked, FINDINGS))
 def test_a_page_says_what_its_results_say(finding):
     computed, text = plain(finding.compute()), page_text(finding.page)
     if computed not in text:
@@ -23,6 +30,7 @@ def test_a_page_says_what_its_results_say(finding):
         pytest.fail(f"{finding.page} must have:\n  {computed}\nnearest to it is:\n  {''.join(nearest)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [each for each in MODULES if hasattr(each, "PAGE")], ids=lambda module: module.PAGE)
 def test_a_page_has_no_number_that_no_finding_computes(module):
     texts = [finding.compute() for finding in FINDINGS if finding.page == module.PAGE]
