@@ -21,7 +21,7 @@ def marked(finding):
     return pytest.param(finding, marks=[pytest.mark.slow] if slow else [], id=str(finding))
 
 
-@pytest.mark.parametrize("finding", map(marked, FINDINGS))
+@pytest.mark.parametrize("finding", [marked(finding) for finding in FINDINGS])
 def test_a_page_says_what_its_results_say(finding):
     computed, text = plain(finding.compute()), page_text(finding.page)
     if computed not in text:
