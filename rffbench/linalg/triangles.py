@@ -63,8 +63,14 @@ class Triangle:
 
     def full(self) -> NDArray[np.float64]:
         """The whole matrix, as a new array."""
-        lower = np.tril(self.lower)
-        return lower + np.tril(lower, -1).T
+        lower, out = self.lower, np.empty((self.p, self.p))
+        for i in range(0, self.p, BLOCK):
+            here = slice(i, i + BLOCK)
+            out[here, :i] = lower[here, :i]
+            out[:i, here] = out[here, :i].T
+            corner = np.tril(lower[here, here])
+            out[here, here] = corner + np.tril(corner, -1).T
+        return out
 
     # LAPACK sees a row-ordered lower triangle as an upper one.
     @property
