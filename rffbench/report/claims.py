@@ -90,10 +90,11 @@ class Difference(Test):
 
 
 class Ratio(Test):
-    """``metric`` of ``method`` over the baseline's, the baseline having ``baseline_size`` times the size."""
+    """``metric`` of ``method`` over the baseline's, the baseline having ``baseline_size`` times the size: 0.5 against
+    complex features, which have two columns each."""
 
     baseline: str
-    baseline_size: Annotated[int, Field(ge=1)] = 1
+    baseline_size: Annotated[float, Field(gt=0)] = 1
 
     @model_validator(mode="after")
     def _positive(self) -> Ratio:

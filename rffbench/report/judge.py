@@ -403,7 +403,7 @@ def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, base
     """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN if either number is missing."""
     test = claim.test
     times = test.baseline_size if isinstance(test, Ratio) else 1
-    sizes = {size: size * times for size in _sizes(method) if size * times in baseline}
+    sizes = {size: int(size * times) for size in _sizes(method) if size * times in baseline}
     plain = not claim.sizes and claim.sizes_from is None and times == 1
     if not sizes and plain:  # methods with sizes of their own
         sizes = {max(_sizes(method)): max(_sizes(baseline))}

@@ -21,7 +21,7 @@ DESCRIBED = [
     r"a residual of 0\.001 or after 50 steps|at rank 8\b|λ of random binning is at least 0\.01",
     r"classes from 0 on|letter's begin at 1\b|up to rank (?:64|1,024)|on a9a, cod-rna and letter up to 512|on letter up to 32|on\s+covtype up to 32|on MNIST up to 128\b",
     r"every rank up to 1,024|but on covtype up to 512|method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
-    r"16 GB and about half an hour\b|of up to 2,048 columns, or twice as many|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
+    r"16 GB and about half an hour\b|of up to 3,072 columns|of complex maps up to 4,096|has up to 5,120, or 6,144 of complex maps|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
     r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|of degree 3, centred|degree 7 and 20|reduced from 32,768 columns|from 192 columns on",
     r"twenty trials, on MNIST three, where they have 500",
     r"method: \[binning [^\]]*\]|has the score 0\b",

@@ -245,6 +245,14 @@ def test_a_ratio_can_be_taken_to_a_baseline_several_times_larger():
     assert verdict(ratio([0.9, 1.1]), results)[0] == REFUTED
 
 
+def test_a_ratio_can_be_taken_to_a_baseline_of_half_the_size():
+    results = measured(
+        {"RFF": {16: [2.0, 2.0], 24: [9.0, 9.0], 32: [1.0, 1.0]}, "Ours": {32: [2.0, 2.0], 64: [1.0, 1.0]}}, "feature_s"
+    )
+    assert verdict(ratio([0.9, 1.1], baseline_size=0.5, every_size=True), results)[0] == HOLDS
+    assert verdict(ratio([0.9, 1.1]), results)[0] == REFUTED
+
+
 def test_methods_with_sizes_of_their_own_are_compared_at_their_largest():
     results = measured({"RFF": {100: [8.0, 8.0], 1000: [4.0, 4.0]}, "Ours": {7: [2.0, 2.0]}}, "model_size")
     assert verdict(ratio([0.4, 0.6], metric="model_size"), results)[0] == HOLDS
