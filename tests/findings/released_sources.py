@@ -21,16 +21,15 @@ def released(file: str, **cell: str) -> list[dict[str, str]]:
         return [row for row in csv.DictReader(lines) if all(row[key] == value for key, value in cell.items())]
 
 
-def read_claims(experiment: str) -> pd.DataFrame:
-    """The claims of an experiment, as `rffbench compare` judged them."""
-    compared = pd.read_csv(ROOT / "results" / experiment / "compare.csv")
-    return compared[compared["kind"] == "claim"]
+def read_compared(experiment: str, kind: str) -> pd.DataFrame:
+    """The cells or the claims of an experiment, as `rffbench compare` judged them: ``kind`` is cell or claim."""
+    compared = pd.read_csv(ROOT / "results" / experiment / "compare.csv", low_memory=False)
+    return compared[compared["kind"] == kind]
 
 
 @finding(PAGE_OF_NOTES)
 def one_map_behind_all_released_runs() -> str:
-    compared = pd.read_csv(ROOT / "results/li2019-distributed/compare.csv")
-    cells = compared[compared["difference"].notna() & (compared["kind"] == "cell")].set_index(["method", "n_features"])
+    cells = read_compared("li2019-distributed", "cell").dropna(subset="difference").set_index(["method", "n_features"])
     gaps, one_column = cells["difference"], cells.loc[("features 500", 1)]
     by_size = gaps["features 500"].drop(1)
     by_parts = gaps.drop("features 500", level="method")
@@ -121,7 +120,7 @@ def what_the_rules_of_landmarks_leave() -> str:
 
 @finding(PAGE_OF_NOTES)
 def where_the_order_of_landmarks_is_reproduced() -> str:
-    claims = read_claims("diaz2023")
+    claims = read_compared("diaz2023", "claim")
     held = claims[claims["verdict"] == "holds"]
     ahead = {
         steps: [set(held[(held["method"] == f"{method} {steps}") & (held["baseline"] == f"{other} {steps}")]["dataset"])
@@ -225,7 +224,7 @@ def what_it_is_worth_to_choose_sigma_on_the_test_part() -> str:
 def accuracies_on_mnist_scaled_apart() -> str:
     below = {}
     for kernel in ("gaussian", "polynomial"):
-        cells = pd.read_csv(ROOT / f"results/wacker2022-{kernel}/compare.csv", low_memory=False)
+        cells = read_compared(f"wacker2022-{kernel}", "cell")
         below[kernel] = cells.query("dataset == 'mnist' and metric == 'accuracy'")["difference"].dropna()
     assert min(map(min, below.values())) > 0
     return (
