@@ -20,7 +20,7 @@ from rffbench.yamlfile import Misplaced
 
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]
-DATA_NOT_HERE, METHOD_NOT_HERE = "data not here", "method not here"
+DATA_NOT_HERE, METHOD_NOT_HERE, NOT_MEASURED = "data not here", "method not here", "not measured"
 
 Cell = str | int | float
 
@@ -83,6 +83,10 @@ class Table(_Strict):
         default_factory=dict, description="method here: its name, or a list of names; by default the paper's"
     )
     not_here: list[NotHere] = Field(default_factory=list, description="rows that cannot be compared here")
+    not_run: list[NotHere] = Field(
+        default_factory=list,
+        description="rows whose data and method are here, but which no config runs: they count as not measured",
+    )
     metric: str | None = Field(default=None, description="the score, as trials name it; by default the dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     offset: float = Field(
@@ -185,7 +189,7 @@ class Table(_Strict):
         printed = csvfile.load(path, text=text, numbers=numbers, optional=["tolerance"], blank=blank)
         places = [
             *(("where", column) for column in self.where),
-            *(("not_here", number, column) for number, rule in enumerate(self.not_here) for column in rule.columns),
+            *((key, number, column) for key, number, rule in self._left_out for column in rule.columns),
             *(("metrics", metric, "where", column) for metric, part in self.metrics.items() for column in part.where),
         ]
         for key in places:
@@ -200,31 +204,37 @@ class Table(_Strict):
         return self.method or [name for name in ("method", "kernel") if name in printed]
 
     @property
+    def _left_out(self) -> list[tuple[str, int, NotHere]]:
+        """The rules that leave rows out: each with its key of the table and its number there."""
+        rules = {"not_here": self.not_here, "not_run": self.not_run}
+        return [(key, number, rule) for key, listed in rules.items() for number, rule in enumerate(listed)]
+
+    @property
     def _selecting(self) -> list[str]:
         """The columns that select rows or leave rows out, and so distinguish rows."""
-        return [*self.where, *(column for rule in self.not_here for column in rule.columns)]
+        return [*self.where, *(column for _, _, rule in self._left_out for column in rule.columns)]
 
     @property
     def _datasets_not_here(self) -> list[str]:
-        return [str(name) for rule in self.not_here for name in _listed(rule.columns.get(self.dataset, []))]
+        return [str(name) for _, _, rule in self._left_out for name in _listed(rule.columns.get(self.dataset, []))]
 
     def _judge(self, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path, place: Callable[..., str]) -> None:
         """Set the columns ``absent`` and ``because`` of rows that cannot be compared."""
         numbers["absent"] = numbers["because"] = ""
-        for number, rule in enumerate(self.not_here):
+        for key, number, rule in self._left_out:
             for name in rule.metrics:
                 if name not in self.metrics:
-                    raise ConfigError(
-                        f"{place('not_here', number, 'metrics')}: {unknown('metric', name, self.metrics)}"
-                    )
+                    raise ConfigError(f"{place(key, number, 'metrics')}: {unknown('metric', name, self.metrics)}")
             rows = _having(printed, rule.columns)
             if not rows.any():
-                raise ConfigError(f"{place('not_here', number)}: no row of {path.name} is {_in_words(rule.columns)}")
+                raise ConfigError(f"{place(key, number)}: no row of {path.name} is {_in_words(rule.columns)}")
             if not rule.metrics:
                 self._leave_out(numbers, rows, rule)
 
     def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, rule: NotHere) -> None:
         label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
+        if rule in self.not_run:
+            label = NOT_MEASURED
         numbers.loc[rows & (numbers["absent"] == ""), ["absent", "because"]] = label, rule.because
 
     def _part(
@@ -239,7 +249,7 @@ class Table(_Strict):
         found["rounding"] = csvfile.half_a_unit(printed, part.reported) * abs(part.factor)
         if not self.counts_all:
             return found
-        for rule in self.not_here:
+        for _, _, rule in self._left_out:
             if metric in rule.metrics:
                 self._leave_out(found, _having(printed, rule.columns), rule)
         compared = found["absent"] == ""

@@ -32,7 +32,17 @@ def test_a_table_is_there_whole(name, cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "compared"), [("wacker2022-gaussian", 1328, 1748), ("wacker2022-polynomial", 6321, 660)]
+    ("name", "rows", "compared"),
+    [
+        ("wacker2022-gaussian", 1328, 1748),
+        ("wacker2022-polynomial", 912, 660),
+        ("wacker2022-polynomial-positive", 829, 632),
+        ("wacker2022-polynomial-7", 1083, 759),
+        ("wacker2022-polynomial-7-positive", 1002, 743),
+        ("wacker2022-polynomial-20", 1711, 700),
+        ("wacker2022-complex-to-real", 392, 140),
+        ("wacker2022-complex-to-real-7", 392, 140),
+    ],
 )
 def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_reason(name, rows, compared):
     numbers = load_reference(name).numbers()
