@@ -1,9 +1,9 @@
 """Write what came out from results/ and docs/reproduction.yaml: python scripts/reproduction.py [--check]
 
 docs/reproduction.md opens with a table of all papers; below are their experiments. Each paper has a page in
-docs/reproduction/: whether it reproduces, what was assumed, what is off, and then each of its tables and figures in
-full. It reads the compare.csv, search.md and statistics.md that `rffbench compare` writes. With --check nothing is
-written; exit status 1 says that a page is out of date.
+docs/reproduction/: whether it reproduces, what was assumed, what is off, its notes, and then each of its tables and
+figures in full. It reads the compare.csv, search.md and statistics.md that `rffbench compare` writes. With --check
+nothing is written; exit status 1 says that a page is out of date.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,9 @@ ROLES = {
 NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
 )  # fmt: skip
-MARK, LEANS = "†", "Do the differences lean to one side?"
+MARK, LEANS, NOTES = "†", "Do the differences lean to one side?", "What else came out"
 IN_WORDS = {HOLDS: ("holds", "hold"), REFUTED: ("does not hold", "do not hold"), OPEN: ("is open", "are open")}
+IN_A_CELL = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}
 TITLES = {
     "accuracy": "accuracy in %",
     "rmse": "RMSE",
@@ -91,14 +93,15 @@ INTRODUCTION = """\
 # What came out
 
 Do papers' numbers come out here? The table has a row for each paper; its name links to the experiments. Each paper also
-has a page of its own, with the assumptions, the differences, and every cell and claim. `make reproduction` writes these
-pages from `results/`. No number is typed by hand: `tests/test_findings.py` computes those in sentences.
+has a page of its own, with the assumptions, the differences, notes, and every cell and claim. `make reproduction`
+writes these pages from `results/`. No number is typed by hand: `tests/test_findings.py` computes those in sentences.
 """
 
 FLAWS_INTRODUCTION = """\
 `python scripts/protocol_flaws.py` runs each protocol with its flaw and without, all else the same. The difference has
 its 95 % interval over the runs; accuracies differ in points, errors in percent of the error without the flaw. What it
-is worth to choose σ on the test part stands under [Wu et al. 2016](#wu-et-al-2016-random-binning-features).
+is worth to choose σ on the test part stands on the page of
+[Wu et al. 2016](reproduction/wu2016.md#what-else-came-out).
 """
 
 EXPLANATION = """\
@@ -132,18 +135,20 @@ everywhere, or with two methods exchanged. If the true count is hardly higher, i
 **Claims** are the paper's sentences, each with a range for its number. A trial's number is the mean over sizes of its
 differences (accuracy, in points) or of the logarithms of its ratios (errors, times, sizes), and the 95 % interval of
 its mean over trials is Student's. A claim *holds* where the whole interval lies in the range and *does not hold* where
-none of it does. Otherwise there is *not enough evidence*, and the page says how many trials with the same mean and
-spread would settle it. A range with two bounds asks for equivalence, by two one-sided tests (Schuirmann 1987): the 90
-% interval has to lie within. A claim about every size is judged at each size: it holds where it holds at all of them,
-and fails where it fails at any, after Holm's correction. The page also says what the mean over sizes would give. A
-claim is not judged without measurements, or with a single trial.
+none of it does. Otherwise there is *not enough evidence*: it is *open*, and its cell says, for example, *5 of 9
+trials*: there are 5, and about 9 with the same mean and spread would settle it. A range with two bounds asks for
+equivalence, by two one-sided tests (Schuirmann 1987): the 90 % interval has to lie within. A claim about every size is
+judged at each size: it holds where it holds at all of them, and fails where it fails at any, after Holm's correction.
+The number in its cell is the mean over sizes, so its interval can lie within the range while the claim is open or
+fails. The cell says what the mean over sizes would give, where that is another verdict. A claim is not judged without
+measurements, or with a single trial.
 
 **What an interval covers** is one of three things. *This dataset*: other random splits of the same rows, and other
 draws of the features. *Draws only*: the split is given, so all trials have the same rows. *New rows*: other rows of
 this kind.
 Random halves of one dataset overlap, so the spread over trials understates what other rows would change; Nadeau and
 Bengio (Machine Learning 52, 2003) multiply the variance of the mean over J trials by 1 + J·n_test/n_train. Claims are
-judged for this dataset; where new rows would change the verdict on a score, the page says so. More trials on one
+judged for this dataset; where new rows would change the verdict on a score, the cell says so. More trials on one
 dataset cannot settle a claim about new rows.
 
 **Numbers in brackets** count the claims that hold, or do not, when all claims of an experiment are judged together. At
@@ -162,9 +167,10 @@ def main() -> int:
     pages, verdicts, rows = {}, [], []
     for paper, experiments in zip(papers, of_papers, strict=True):
         page = FOLDER / f"{paper['page']}.md"
-        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *map(details, experiments)])
-        verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
-        verdicts += [f"{note}\n" for note in paper.get("notes", [])]
+        said = notes(paper)
+        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *said, *map(details, experiments)])
+        link = str(page.relative_to(VERDICT_PAGE.parent))
+        verdicts += [f"## [{paper['paper']}]({link})\n", overview(experiments, page), *notes_linked(paper, link)]
         rows.append(in_a_row(paper, experiments))
     pages[VERDICT_PAGE] = "\n".join(
         [INTRODUCTION, in_short([*rows, all_sources(of_papers)]), *verdicts, flaws(), EXPLANATION]
@@ -434,6 +440,19 @@ def answers(experiments: list[Experiment]) -> str:
     return "\n".join([*lines, ""])
 
 
+def notes(paper: dict[str, Any]) -> list[str]:
+    """A paper's notes, for its page. Their links are those of a page in docs/; the paper's page is a folder below."""
+    from_folder = [re.sub(r"\]\((?!https?:)", "](../", note) for note in paper.get("notes", [])]
+    return [f"## {NOTES}", "", *(f"- {note}" for note in from_folder), ""] if from_folder else []
+
+
+def notes_linked(paper: dict[str, Any], page: str) -> list[str]:
+    """How many notes the paper's ``page`` has."""
+    anchor = NOTES.lower().replace(" ", "-")
+    count = len(paper.get("notes", []))
+    return [f"[{NOTES}]({page}#{anchor}): {plural(count, 'note')} on its page.\n"] if count else []
+
+
 def outcome(each: Experiment) -> str:
     if not each.run:
         return "not run yet."
@@ -444,6 +463,9 @@ def outcome(each: Experiment) -> str:
         if (together[HOLDS], together[REFUTED]) != (each.verdicts[HOLDS], each.verdicts[REFUTED]):
             said[-1] += f" (judged together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
         said += [f"{each.stood_in} of them on stand-in data"] * bool(each.stood_in)
+        in_mean = Counter(each.claims.loc[each.claims["verdict"] == OPEN, "verdict_in_mean"])
+        if decided := verdicts_in_words(Counter({verdict: in_mean[verdict] for verdict in (HOLDS, REFUTED)})):
+            said.append(f"of those that are open, {decided} in the mean over sizes")
     if count := each.verdicts[NOT_MEASURED]:
         said.append(f"{plural(count, 'claim')} not measured")
     if not said:
@@ -462,7 +484,8 @@ def deviations(each: Experiment) -> list[str]:
         if len(rows) <= MOST_DIFFERENT:
             said.append(f"{about}: {'; '.join(cells)}")
         elif each.role == "":
-            said.append(f"{about}; the furthest is {cells[0]}; a table below has all")
+            where = "a table" if len(rows) <= MOST_NAMED else "a list"
+            said.append(f"{about}; the furthest is {cells[0]}; {where} below has all")
         else:
             said.append(f"{about}, the furthest {'; '.join(cells)}")
     said += leaning(each) if each.role == "" else []
@@ -473,7 +496,10 @@ def deviations(each: Experiment) -> list[str]:
         said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {of_kinds}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
-        found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
+        found = [
+            f"{row['dataset']} ({', '.join([row['evidence'].partition(' over ')[0], *at_sizes(row)])})"
+            for row in rows.to_dict("records")
+        ]
         said.append(f"a claim does not hold on {', '.join(dict.fromkeys(found))}: *{claim}*, {in_range(asked)}")
     if missing := left_out(each.cells)[NOT_MEASURED]:
         said.append(f"{plural(missing, 'cell')} without a measurement")
@@ -616,12 +642,13 @@ def incomparable(compared: pd.DataFrame) -> list[str]:
 
 
 def differing(each: Experiment) -> list[str]:
-    """The cells that differ, where they are too many for a sentence; of very many how many each dataset and map has."""
+    """The cells that differ, where they are too many for a sentence; of very many how many each dataset and map has,
+    and a list to unfold."""
     lines = []
     for why, rows in different(each).items():
         if each.role == "" and len(rows) > MOST_DIFFERENT:
-            table = each_miss if len(rows) <= MOST_NAMED else count_misses
-            lines += [f"The {len(rows)} cells that differ, {why}:", "", *table(rows), ""]
+            named = each_miss(rows) if len(rows) <= MOST_NAMED else [*count_misses(rows), "", *list_misses(rows)]
+            lines += [f"The {len(rows)} cells that differ, {why}:", "", *named, ""]
     return lines
 
 
@@ -638,13 +665,37 @@ def each_miss(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def count_misses(rows: list[dict[str, Any]]) -> list[str]:
-    """Datasets down and maps across, or the other way where maps are the more. A map's name is without its σ."""
-    places = pd.DataFrame({"dataset": row["dataset"], "map": re.sub(r" [0-9.]+$", "", row["method"])} for row in rows)
+    """Datasets down and maps across, or the other way where maps are the more."""
+    places = pd.DataFrame({"dataset": row["dataset"], "map": map_and_sigma(row["method"])[0]} for row in rows)
     down, across = sorted(places, key=lambda name: -places[name].nunique())
     counts = pd.crosstab(places[down], places[across])
     counts = counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     lines = [f"| {down} | {' | '.join(counts)} |", f"|---|{'--:|' * len(counts.columns)}"]
     return [*lines, *(f"| {name} | {' | '.join(str(n or '') for n in row)} |" for name, *row in counts.itertuples())]
+
+
+def list_misses(rows: list[dict[str, Any]]) -> list[str]:
+    """Each by name, to unfold: a line for each dataset, map and metric."""
+    lines = [f"<details><summary>All {len(rows)} by name, with size, measured (reported)</summary>", ""]
+    for (dataset, name, metric), misses in groupby(sorted(rows, key=place_of), key=lambda row: place_of(row)[:3]):
+        told = []
+        for method, cells in groupby(misses, key=lambda row: row["method"]):
+            sizes = ", ".join(f"{column_of(row)}: {cell(row).replace('*', '')}" for row in cells)
+            told.append(sizes if method == name else f"{method} at {sizes}")
+        lines.append(f"- {dataset}, {name}, {metric}: {'; '.join(told)}")
+    return [*lines, "", "</details>"]
+
+
+def place_of(row: dict[str, Any]) -> tuple[str, str, str, float, int]:
+    """A cell's dataset, map, metric, σ and size, by which cells are in order."""
+    name, sigma = map_and_sigma(row["method"])
+    return row["dataset"], name, title_of(row["metric"]), sigma, row["n_features"]
+
+
+def map_and_sigma(method: str) -> tuple[str, float]:
+    """A map's name without the σ that it may end with, and that σ, else 0: ``binning`` and 0.39."""
+    found = re.fullmatch(r"(.*) ([0-9.]+)", method)
+    return (found[1], float(found[2])) if found else (method, 0.0)
 
 
 def leans(each: Experiment) -> list[str]:
@@ -751,17 +802,15 @@ def claims(each: Experiment) -> list[str]:
     judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
     told = judged["claim"].map(lambda claim: each.sentences.get(claim, claim)) if len(judged) else judged["claim"]
     for (sentence, where, asked), rows in judged.groupby([told, "where", "asked"], sort=False):
+        at = " at each size" if rows["verdict_in_mean"].notna().any() else ""
         lines += [
-            f"**{sentence}** ({where}). It holds for a number {in_range(asked)} ({rows['because'].iloc[0]}). "
+            f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} ({rows['because'].iloc[0]}). "
             f"{in_all(Counter(rows['verdict']))}.",
             "",
         ]
         lines += [*matrix(rows), ""]
     if lines:
-        lines.append(
-            f"Each cell has the verdict, the number and its 95 % interval. {MARK} marks a verdict that changes when "
-            f"all claims are judged together. [compare.md]({there(each.folder)}/compare.md) has the evidence.\n"
-        )
+        lines.append(f"{legend(judged)} [compare.md]({there(each.folder)}/compare.md) has the evidence.\n")
     unjudged = each.claims[each.claims["verdict"] == NOT_MEASURED]
     if len(unjudged):
         lines += ["Claims that were not judged, and why:", ""]
@@ -772,6 +821,18 @@ def claims(each: Experiment) -> list[str]:
             lines.append(f"- {why}: *{first}*{more}")
         lines.append("")
     return lines
+
+
+def legend(judged: pd.DataFrame) -> str:
+    """How to read the cells of these claims."""
+    said = ["Each cell has the verdict, the number and its 95 % interval."]
+    if judged["verdict_in_mean"].notna().any():
+        said.append("A claim at each size has to hold at all of them; its number is the mean over sizes.")
+    if any(map(trials_of, judged.to_dict("records"))):
+        said.append("*5 of 9 trials*: there are 5, and about 9 with the same mean and spread would settle it.")
+    if any(map(on_new_rows, judged.to_dict("records"))):
+        said.append("*New rows*: the verdict for other rows of this kind, where it is another.")
+    return " ".join([*said, f"{MARK} marks a verdict that changes when all claims are judged together."])
 
 
 def matrix(rows: pd.DataFrame) -> list[str]:
@@ -793,10 +854,32 @@ def matrix(rows: pd.DataFrame) -> list[str]:
 
 
 def finding(row: dict[str, Any]) -> str:
-    """A verdict and its number: ``holds 0.52 (0.48 to 0.57)``."""
-    verdict = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}[row["verdict"]]
+    """A verdict, its number, and why it is no other: ``open 0.52 (0.48 to 1.1), 5 of 9 trials``."""
     mark = "" if row["verdict_adjusted"] == row["verdict"] else f" {MARK}"
-    return f"{verdict}{mark} {row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+    number = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+    return ", ".join([
+        f"{IN_A_CELL[row['verdict']]}{mark} {number}", *at_sizes(row), *trials_of(row), *on_new_rows(row),
+    ])  # fmt: skip
+
+
+def at_sizes(row: dict[str, Any]) -> list[str]:
+    """Of a claim about each size, the verdict in the mean over sizes if it is another, and where the claim is wrong."""
+    in_mean = row["verdict_in_mean"]
+    if pd.isna(in_mean) or in_mean == row["verdict"]:
+        return []
+    return [f"in the mean: {IN_A_CELL[in_mean]}", *re.findall(r"; (wrong at [^;]+)", row["evidence"])]
+
+
+def trials_of(row: dict[str, Any]) -> list[str]:
+    """Of an open claim the trials that there are, of those that would settle it: ``5 of 9 trials``."""
+    found = re.search(r"; (?:about )?((?:more than )?[\d,]+) trials with this mean", row["evidence"])
+    return [f"{row['n_ok']:.0f} of {found[1]} trials"] if found else []
+
+
+def on_new_rows(row: dict[str, Any]) -> list[str]:
+    """The verdict for new rows, if it is another."""
+    verdict = row["verdict_new_rows"]
+    return [] if pd.isna(verdict) or verdict == row["verdict"] else [f"new rows: {IN_A_CELL[verdict]}"]
 
 
 def escaped(text: str) -> str:

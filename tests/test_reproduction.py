@@ -164,10 +164,105 @@ def test_very_many_are_counted_by_dataset_and_map(made):
         *(("cpu", "RFF", number) for number in range(4)), *(("cpu-small", "RFF", number) for number in range(4)),
     )]  # fmt: skip
     table = reproduction.differing(made(cells))
-    assert table[:7] == [
+    assert table[:8] == [
         "The 43 cells that differ, open:", "", "| dataset | QMC | RFF |", "|---|--:|--:|", "| eeg | 5 | 30 |",
-        "| cpu |  | 4 |", "| cpu-small |  | 4 |",
+        "| cpu |  | 4 |", "| cpu-small |  | 4 |", "",
     ]  # fmt: skip
+
+
+def test_very_many_are_named_in_a_list_to_unfold(made):
+    cells = [
+        cell(name, method=method, verdict="differs", measured=60.0 + size, n_features=size, size=size)
+        for name, method, sizes in (
+            ("eeg", "binning 10", range(1, 36)), ("eeg", "binning 2.5", (3, 2)), ("cpu", "RFF", (1, 2)),
+            ("eeg", "RFF", (8, 16)),
+        )
+        for size in sizes
+    ]  # fmt: skip
+    each = made(cells)
+    (said,) = reproduction.deviations(each)
+    assert said.endswith("; a list below has all")
+    lines = reproduction.differing(each)
+    first = lines.index("<details><summary>All 41 by name, with size, measured (reported)</summary>")
+    assert lines[first + 1 : first + 3] == ["", "- cpu, RFF, accuracy in %: 1: 61 (70), 2: 62 (70)"]
+    assert lines[first + 3] == "- eeg, RFF, accuracy in %: 8: 68 (70), 16: 76 (70)"
+    assert lines[first + 4].startswith(
+        "- eeg, binning, accuracy in %: binning 2.5 at 2: 62 (70), 3: 63 (70); binning 10 at 1"
+    )
+    assert lines[first + 5 :] == ["", "</details>", ""]
+
+
+# ---- Claims and notes --------------------------------------------------------------------------------------
+
+NEEDS = "0.9 times over 1d to 4d (3 sizes) (0.8 to 1.01; 95 %, this dataset, 5 trials)"
+
+
+def claim(verdict="not enough evidence", evidence=NEEDS, **more):
+    return {
+        "kind": "claim", "dataset": "eeg", "method": "SORF", "baseline": "RFF", "metric": "frobenius_error",
+        "measured": 0.9, "low": 0.8, "high": 1.01, "n_ok": 5, "verdict": verdict, "verdict_adjusted": verdict,
+        "claim": "SORF is better", "where": "Table 1", "asked": "less than 1", "because": "any less",
+        "evidence": evidence, **more,
+    }  # fmt: skip
+
+
+def told(made, **of_claim):
+    """The cell of a claim, and what is said above and below it."""
+    lines = reproduction.claims(made([claim(**of_claim)]))
+    return lines[4].split(" | ")[1].removesuffix(" |"), lines[0], lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("needed", "shown"), [("about 9", "5 of 9 trials"), ("more than 1,000", "5 of more than 1,000 trials")]
+)
+def test_an_open_claim_has_the_trials_that_would_settle_it(made, needed, shown):
+    evidence = f"{NEEDS}; {needed} trials with this mean and spread would settle it"
+    cell, above, below = told(made, evidence=evidence)
+    assert cell == f"open 0.9 (0.8 to 1.01), {shown}"
+    assert "*5 of 9 trials*" in below
+    assert "at each size" not in above + below
+    assert "*5 of 9 trials*" not in told(made, verdict="holds")[2]
+
+
+def test_a_claim_at_each_size_has_the_verdict_in_the_mean_where_it_is_another(made):
+    more = "; by size 1d 1.1, 4d 0.7"
+    cell, above, below = told(made, evidence=NEEDS + more, verdict_in_mean="holds")
+    assert cell == "open 0.9 (0.8 to 1.01), in the mean: holds"
+    assert "It holds for a number less than 1 at each size (any less)." in above
+    assert "its number is the mean over sizes" in below
+    wrong = {"evidence": f"{NEEDS}{more}; wrong at 1d, 2d; in the mean: holds", "verdict_in_mean": "holds"}
+    cell, _, _ = told(made, verdict="does not hold", **wrong)
+    assert cell == "**fails** 0.9 (0.8 to 1.01), in the mean: holds, wrong at 1d, 2d"
+    cell, above, _ = told(made, verdict="holds", verdict_in_mean="holds")
+    assert cell == "holds 0.9 (0.8 to 1.01)"
+    assert "at each size" in above
+    (said,) = reproduction.deviations(made([claim("does not hold", **wrong)]))
+    assert said.startswith("a claim does not hold on eeg (0.9 times, in the mean: holds, wrong at 1d, 2d): ")
+
+
+def test_the_answer_counts_open_claims_that_the_mean_over_sizes_decides(made):
+    every = [*[claim(verdict_in_mean="holds")] * 2, claim(verdict_in_mean="does not hold"), claim(), claim("holds")]
+    said = "of 5 claims 1 holds, 4 are open; of those that are open, 2 hold, 1 does not hold in the mean over sizes."
+    assert reproduction.outcome(made(every)) == said
+    assert "in the mean" not in reproduction.outcome(made([claim()]))
+
+
+def test_new_rows_are_named_where_they_change_the_verdict(made):
+    cell, _, below = told(made, verdict="holds", verdict_new_rows="not enough evidence")
+    assert cell == "holds 0.9 (0.8 to 1.01), new rows: open"
+    assert "*New rows*" in below
+    assert told(made, verdict="holds", verdict_new_rows="holds")[0] == "holds 0.9 (0.8 to 1.01)"
+
+
+def test_notes_stand_on_the_papers_page_with_links_from_there():
+    paper = {"notes": ["See [it](../results/mine) and [that](liu2020.md#here).", "And [this](https://a.org)."]}
+    assert reproduction.notes(paper) == [
+        "## What else came out", "", "- See [it](../../results/mine) and [that](../liu2020.md#here).",
+        "- And [this](https://a.org).", "",
+    ]  # fmt: skip
+    linked = ["[What else came out](reproduction/mine.md#what-else-came-out): 2 notes on its page.\n"]
+    assert reproduction.notes_linked(paper, "reproduction/mine.md") == linked
+    assert reproduction.notes({}) == reproduction.notes_linked({}, "reproduction/mine.md") == []
 
 
 def test_every_metric_of_a_table_has_a_title():
