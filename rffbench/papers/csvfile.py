@@ -26,7 +26,7 @@ def load(
     optional: Collection[str] = (),
     blank: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The file's rows. ``text`` and ``numbers`` (floats) are the columns that it must have, ``optional`` columns of
+    """The file's rows. ``text`` and ``numbers`` (finite) are the columns that it must have, ``optional`` columns of
     numbers that it may have; all others are text. Only cells in the columns ``blank`` may be empty: numbers are then
     NaN. ConfigError if the file, a column or a cell is missing or wrong.
 
@@ -56,8 +56,9 @@ def load(
         for name, cell in zip(header, row, strict=True):
             if name in text and name not in blank and not cell.strip():
                 raise ConfigError(f"{path}, line {line}, column {name!r}: is empty")
-            if name in numbers and not (_is_number(cell) or (name in blank and not cell.strip())):
-                raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not {cell!r}")
+            if name in numbers and not (math.isfinite(_number(cell)) or (name in blank and not cell.strip())):
+                must = "must be a finite number" if math.isinf(_number(cell)) else "must be a number"
+                raise ConfigError(f"{path}, line {line}, column {name!r}: {must}, not {cell!r}")
     table = pd.DataFrame([row for _, row in rows[1:]], columns=header)
     table.attrs["lines"] = [line for line, _ in rows[1:]]
     table.attrs["decimals"] = {name: max(map(_decimals, table[name]), default=0) for name in numbers}
@@ -83,13 +84,15 @@ def check_whole(path: Path, table: pd.DataFrame, column: str, least: int = 0) ->
             raise ConfigError(f"{path}, line {line}, column {column!r}: {must}")
 
 
-def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
-    """ConfigError, with the line, if two rows of a loaded file are equal in all ``columns``."""
+def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str], advice: str = "") -> None:
+    """ConfigError, with both lines, if two rows of a loaded file are equal in all ``columns``; ``advice`` is what to do
+    then."""
     first: dict[tuple[object, ...], int] = {}
     for line, row in zip(lines_of(table), table[list(columns)].itertuples(index=False, name=None), strict=True):
         cell = tuple(f"{value:.15g}" if isinstance(value, float) else str(value) for value in row)
         if (before := first.setdefault(cell, line)) != line:
-            raise ConfigError(f"{path}, line {line}: a second row of {', '.join(cell)}; the first is line {before}")
+            twice = f"a second row of {', '.join(cell)}; the first is line {before}"
+            raise ConfigError(f"{path}, line {line}: {twice}{advice and f'; {advice}'}")
 
 
 def lines_of(table: pd.DataFrame) -> list[int]:
@@ -143,8 +146,9 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _is_number(cell: str) -> bool:
+def _number(cell: str) -> float:
+    """The number that a cell holds; NaN if it holds none."""
     try:
-        return not math.isnan(float(cell))
+        return float(cell)
     except ValueError:
-        return False
+        return math.nan

@@ -122,11 +122,12 @@ def read_cells(path: Path) -> pd.DataFrame:
     for line, row in zip(read.attrs["lines"], read.to_dict("records"), strict=True):
         for column, wrong, right in (
             ("size", not re.fullmatch(r"[1-9]\d*d?", row["size"]), "a number, or a multiple of the inputs, as 16d"),
-            ("expected", not math.isfinite(row["expected"]), "a finite number"),
-            ("tolerance", not 0 <= row["tolerance"] < math.inf, "a finite number, 0 or more"),
-            ("std", not (math.isnan(std := row.get("std", math.nan)) or 0 < std < math.inf),
+            ("tolerance", row["tolerance"] < 0, "a finite number, 0 or more"),
+            ("std", row.get("std", math.nan) <= 0,
              "a finite number, more than 0, or empty if runs do not differ or no spread is known"),
-            ("trials", not 1 <= row.get("trials", 1) < math.inf or row.get("trials", 1) % 1, "a number, 1 or more"),
+            ("std", row.get("trials") == 1 and not math.isnan(row.get("std", math.nan)),
+             "empty, as one trial has no spread"),
+            ("trials", row.get("trials", 1) < 1 or row.get("trials", 1) % 1, "a whole number, 1 or more"),
             ("metric", metrics.setdefault(row["dataset"], row["metric"]) != row["metric"],
              f"the same in all rows of {row['dataset']}: {metrics[row['dataset']]!r}"),
         ):  # fmt: skip

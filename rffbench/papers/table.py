@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import csvfile
@@ -80,7 +80,9 @@ class Table(_Strict):
         default_factory=dict, description="dataset here: its name in the file; by default the paper's"
     )
     methods: dict[str, str | list[str]] = Field(
-        default_factory=dict, description="method here: its name, or a list of names; by default the paper's"
+        default_factory=dict,
+        description="method here: its name, or a list of names; or only a list, of names that are the same here; "
+        "by default the paper's",
     )
     not_here: list[NotHere] = Field(default_factory=list, description="rows that cannot be compared here")
     not_run: list[NotHere] = Field(
@@ -96,7 +98,7 @@ class Table(_Strict):
     columns: dict[str, str] = Field(
         default_factory=dict, description="the file's columns for multiple, n_features, trial, run, reported, …"
     )
-    trials: int | None = Field(default=None, description="trials of a reported mean; or columns.reported_trials")
+    trials: int | None = Field(default=None, ge=1, description="trials of a reported mean; or columns.reported_trials")
     tolerance: float | None = Field(
         default=None, gt=0,
         description="the largest difference of means that agrees; the file's column tolerance overrides it per row",
@@ -105,6 +107,11 @@ class Table(_Strict):
         default="points", description="points of the score, or percent of the reported number"
     )
     costs: dict[str, str] = Field(default_factory=dict, description="metric of trials: the file's column")
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _listed_are_the_same_here(cls, methods: Any) -> Any:
+        return {str(name): name for name in methods} if isinstance(methods, list) else methods
 
     @model_validator(mode="after")
     def _known_columns(self) -> Table:
@@ -154,7 +161,7 @@ class Table(_Strict):
         numbers["reported_method"] = [" ".join(filter(str.strip, row)) for row in printed[named_by].to_numpy()]
         here = {theirs: here for here, named in methods.items() for theirs in _listed(named)}
         numbers["method"] = numbers["reported_method"].replace(here)
-        for name in (name for name in KEYS[:3] if name in self.columns):
+        for name in (name for name in (*KEYS[:3], "reported_trials") if name in self.columns):
             csvfile.check_whole(path, printed, self.columns[name], least=0 if name == "trial" else 1)
         for name in KEYS:
             numbers[name] = printed[self.columns[name]] if name in self.columns else math.nan
@@ -176,6 +183,11 @@ class Table(_Strict):
             csvfile.check_names(path, named[compared], "method", here)
         found = pd.concat([self._part(metric, part, numbers, printed, path) for metric, part in self.parts])
         found[["multiple", "n_features", "trial"]] = found[["multiple", "n_features", "trial"]].astype("Int64")
+        if self.counts_all:  # else, as of the regression gate, several sources may have a number of one cell
+            of_cell = ["paper_dataset", "reported_method", *(key for key in KEYS if key in self.columns)]
+            of_cell += ["metric"] if self.metrics else []
+            advice = "keep one of them, or choose by where or not_here of the table in references.yaml"
+            csvfile.check_once(path, found[found["absent"] == ""], of_cell, advice)
         return _over_runs(found.drop(columns="run")) if "run" in self.columns else found.drop(columns="run")
 
     def _printed(self, path: Path, place: Callable[..., str]) -> pd.DataFrame:
@@ -247,6 +259,11 @@ class Table(_Strict):
         std = printed[part.reported_std] if part.reported_std else math.nan
         found["reported_std"] = std * abs(part.factor)
         found["rounding"] = csvfile.half_a_unit(printed, part.reported) * abs(part.factor)
+        if (alone := found["reported_std"].notna() & (found["reported_trials"] == 1)).any():
+            raise ConfigError(
+                f"{path}, line {found['line'][alone].iloc[0]}, column {part.reported_std!r}: one run has no spread; "
+                "leave it empty, or correct the number of runs"
+            )
         if not self.counts_all:
             return found
         for _, _, rule in self._left_out:
@@ -255,7 +272,7 @@ class Table(_Strict):
         compared = found["absent"] == ""
         for name, column in (
             (part.reported, "reported"),
-            *((self.columns[key], key) for key in KEYS if key in self.columns),
+            *((self.columns[key], key) for key in (*KEYS, "reported_trials") if key in self.columns),
         ):
             if (empty := compared & found[column].isna()).any():
                 line = found["line"][empty].iloc[0]

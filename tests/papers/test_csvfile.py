@@ -35,6 +35,8 @@ def test_a_mark_before_the_text_as_spreadsheets_write_it_is_no_part_of_a_column_
         (GOOD.replace("2,b", "2"), "line 4: 3 cells, but the first line names 4 columns"),
         (GOOD.replace("2,b", "two,b"), "line 4, column 'score': must be a number, not 'two'"),
         (GOOD.replace("2,b", ",b"), "line 4, column 'score': must be a number, not ''"),
+        (GOOD.replace("2,b", "-inf,b"), "line 4, column 'score': must be a finite number, not '-inf'"),
+        (GOOD.replace("2,b", "1e999,b"), "line 4, column 'score': must be a finite number, not '1e999'"),
         (GOOD.replace("extra", "tolerance"), "line 2, column 'tolerance': must be a number, not 'a'"),
         (GOOD.replace("EEG,QMC", ",QMC"), "line 4, column 'dataset': is empty"),
         (GOOD + 'EEG,"Ours,1,c\n', "line 5: is not CSV"),

@@ -71,6 +71,13 @@ def test_every_reference_is_right_as_a_whole(name):
     assert read.dataset_statistics().index.is_unique
 
 
+@pytest.mark.parametrize("name", sorted(name for name, read in references().items() if read.table))
+def test_a_table_whose_rows_are_all_counted_names_its_methods_so_that_a_misspelt_one_is_told(name):
+    reference = load_reference(name)
+    compared = (reference.numbers()["absent"] == "").any()
+    assert reference.methods or not (reference.table.counts_all and compared)
+
+
 def test_a_paper_is_a_reference_with_its_claims_and_no_numbers():
     assert load_reference("chen2015").numbers().empty
     assert load_reference("liu2020").claims == load_reference("liu2020-table3").claims

@@ -45,8 +45,13 @@ def test_the_spread_may_be_left_out_or_empty(file):
         (HEADER + ROW.replace("80.5", "inf"), "line 2, column 'expected': must be a finite number"),
         (HEADER + ROW.replace("2.0", "-2"), "line 2, column 'tolerance': must be a finite number, 0 or more"),
         (HEADER + ROW.replace("1.5", "0"), "line 2, column 'std': must be a finite number, more than 0, or empty"),
-        (HEADER + ROW.replace("1.5", "inf"), "line 2, column 'std': must be a finite number, more than 0, or empty"),
-        (HEADER + ROW.replace(",3,", ",2.5,"), "line 2, column 'trials': must be a number, 1 or more"),
+        (HEADER + ROW.replace("1.5", "inf"), "line 2, column 'std': must be a finite number, not 'inf'"),
+        (
+            HEADER + ROW.replace(",3,", ",1,"),
+            "line 2, column 'std': must be empty, as one trial has no spread, not 1.5",
+        ),
+        (HEADER + ROW.replace(",3,", ",2.5,"), "line 2, column 'trials': must be a whole number, 1 or more"),
+        (HEADER + ROW.replace(",3,", ",0,"), "line 2, column 'trials': must be a whole number, 1 or more"),
         (HEADER + ROW.replace(",8,", ",eight,"), "line 2, column 'size': must be a number, or a multiple"),
         (HEADER + ROW + ROW, "line 3: a second row of digits, 8, RFF"),
         (
