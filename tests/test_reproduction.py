@@ -89,6 +89,16 @@ def test_the_row_of_all_sources_has_those_alone_that_released_their_numbers(made
     assert row[2:7] == [said, "2 of 5 (40 %), 1 without a spread", "", "1", "1"]
 
 
+def test_the_row_of_all_sources_names_where_more_cells_are_open_than_chance_leaves(made):
+    many = [cell(verdict="differs" if number < 8 else "reproduced") for number in range(30)]
+    known = [cell("magic04", verdict="differs") for _ in range(30)]
+    few = [cell("cpu", verdict="differs" if number < 2 else "reproduced") for number in range(30)]
+    each = made([*many, *known, *few], explained=[{"dataset": "magic04", "because": "other rows"}])
+    assert reproduction.crowded([each]) == ["mine eeg accuracy in % 8 of 30", "mine RFF 10 of 60"]
+    (said,) = [text for text in reproduction.all_sources([[each]]) if "Chance" in text]
+    assert said.endswith("at 5 %): mine eeg accuracy in % 8 of 30, mine RFF 10 of 60.")
+
+
 def test_a_papers_row_has_the_mean_difference_beside_the_cells_that_agree(made):
     row = reproduction.in_a_row({"paper": "A 2020"}, [made([cell(measured=70.25), lost("not measured")])])
     assert row[3:7] == ["1 of 1", "+0.25 points", "1", ""]
@@ -145,6 +155,13 @@ def test_few_cells_that_differ_are_named_in_a_sentence(made):
     each = made([cell(measured=75, verdict="differs", n_features=8, size="8", multiple=float("nan"))])
     assert reproduction.deviations(each) == ["1 cell differs, open: eeg 8 RFF 75 against 70"]
     assert reproduction.differing(each) == []
+
+
+@pytest.mark.parametrize(("measured", "why"), [(75.8, "explained (a lost class)"), (76.1, "open"), (64.5, "open")])
+def test_a_cause_explains_no_more_than_it_can_make_beyond_what_is_allowed(made, measured, why):
+    explained = [{"dataset": "eeg", "side": "above", "at_most": 3.9, "because": "a lost class"}]
+    each = made([cell(measured=measured, verdict="differs")], explained=explained)
+    assert list(reproduction.different(each)) == [why]
 
 
 def test_more_of_them_stand_in_a_table_the_furthest_by_what_is_allowed_first(made):
