@@ -120,10 +120,10 @@ Where numbers were released with the spread of their runs, a cell is *reproduced
 than runs of one protocol do: t₉₅·s·√(1/n₁ + 1/n₂) and half a unit of the last decimal, with the pooled spread s of n₁
 runs there and n₂ trials here. With the right protocol 95 % of the cells are reproduced. Of a number released without a
 spread, n₁ is 1 and s is that of our trials: the difference may be t₉₅·s·√(1 + 1/n₂), as in all cells of Wu et al. 2016.
-The exact solution of Lin et al. 2023 has no spread on either side: a cell agrees within 1.5 %.
-A released number whose data or method is not here is *not comparable*, and is counted as that.
-A cell is *without a spread* where both numbers are of a single run: nothing says how far they may differ. The goal is agreement in 90 % of the cells whose data and method are
-here. The last row of the table at the top says how many of them were measured, and how many agree.
+The exact solution of Lin et al. 2023 has no spread on either side: a cell agrees within 1.5 %. A released number whose
+data or method is not here is *not comparable*, and is counted as that. A cell is *without a spread* where both numbers
+are of a single run: nothing says how far they may differ. The goal is agreement in 90 % of the cells whose data and
+method are here. The last row of the table at the top says how many of them were measured, and how many agree.
 
 **The mean difference** is measured less reported: in points of accuracies, and in percent of errors, by the logarithms
 of their ratios; errors of kernels are apart from errors of predictions. It is the mean over datasets of their cells'

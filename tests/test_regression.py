@@ -143,6 +143,13 @@ AGAIN = [
         "frobenius_error",
         1e-3,
     ),
+    (
+        "wacker2022-polynomial-7-positive",
+        {"dataset": "energy", "method": "Maclaurin signs", "n_features": 24},
+        "frobenius_error",
+        1e-3,
+    ),
+    ("parkinson2023", {"dataset": "kin40k-xgpr", "method": "rff-sorf 512"}, "mae", 1e-3),
     ("munkhoeva2018", {"dataset": "powerplant", "method": "ROM arccos1", "n_features": 10}, "cross_error", 1e-3),
     ("diaz2023", {"dataset": "protein", "method": "rpcholesky 50"}, "residual_norm", 1e-3),
     ("zhang2019", {"method": "LP-RFF 4", "n_features": 306}, "accuracy", 1e-3),
