@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rffbench.cli.completion import complete_method
+from rffbench.cli.folders import left_out
 from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
@@ -170,7 +171,8 @@ def _print(tables: Sequence[Table]) -> None:
 
 
 def _show(results: Path) -> int:
-    """The board as far as it has run; without results of it, the rows that ship with the package."""
+    """The board as far as it has run; without results of it, the rows that ship with the package. The status is 1 where
+    results cannot be read, which are then left out."""
     if not (results / "board").exists():
         from rffbench.report.board.own_tables import shipped_tables
 
@@ -179,7 +181,8 @@ def _show(results: Path) -> int:
     from rffbench.report.board.page import ROWS, sections, write_rows
     from rffbench.report.board.standing import load_board
 
-    found = load_board(results)
+    with left_out() as told:
+        found = load_board(results)
     parts = sections(found)
     for section in (each for each in parts[:4] if each.tables or not each.pictures):
         for text in section.said:
@@ -188,7 +191,7 @@ def _show(results: Path) -> int:
     folder = found.scores.folder
     name_files([write_rows(found, folder / ROWS)])
     _write_page(found.scores.title, parts, folder / "board.html", ROWS)
-    return 0
+    return 1 if told else 0
 
 
 def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Path, rows: str = "") -> None:

@@ -83,6 +83,7 @@ def _which(board: Board) -> Section:
             "The numbers below are of these and may change. A map has a verdict at 512 columns once all its trials and "
             "those of RFF are in, at that size."
         )
+    said += [f"Left out, so that it counts as not measured below: {why}." for why in board.unread]
     return Section("Which map?", said, [tables.first_lines(board)])
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 from rffbench.data.cards import load_card
-from rffbench.errors import ResultsError
+from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
 from rffbench.report.board.sessions import beside_baseline, folders_of, joined
 from rffbench.report.board.statistics import noise
@@ -20,6 +21,7 @@ from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
+Read = TypeVar("Read")
 SOLVERS = "board-solvers"
 PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels", "board-reweighted",
          "board-reference", SOLVERS)  # fmt: skip
@@ -60,6 +62,8 @@ class Board:
     """By part, how many trials were left out, because their seconds are of a session without RFF's."""
     again: dict[str, list[Path]] = field(default_factory=dict)
     """By part, the folders in which some maps were measured again."""
+    unread: list[str] = field(default_factory=list)
+    """Why folders of parts are left out, which are there and cannot be read."""
 
     @property
     def scores(self) -> Results:
@@ -209,23 +213,37 @@ class Board:
 
 
 def load_board(folder: Path) -> Board:
-    """The board of the results in ``folder``, a folder a config; ResultsError where there are no scores."""
+    """The board of the results in ``folder``, a folder a config; ResultsError where there are no scores. Another part
+    whose folder cannot be read is left out, with a warning at once (`LeftOut`)."""
     if not (folder / "board").is_dir():
         raise ResultsError(f"{folder / 'board'}: no such results folder; rffbench run board makes it")
-    found = {"board": load_results(folder / "board")}
+    found, unread = {"board": load_results(folder / "board")}, list[str]()
     for name in (each for each in PARTS[1:] if each != SOLVERS):
-        with contextlib.suppress(ResultsError):  # it has not begun
-            found[name] = load_results(folder / name)
+        if results := _of_folder(load_results, folder / name, unread):
+            found[name] = results
     elsewhere, again = dict[str, int](), dict[str, list[Path]]()
     for name in (each for each in RATIOS if each in found):
-        again[name] = folders_of(name, folder)[1:]
-        whole = joined([found[name], *map(load_results, again[name])])
+        others = {path: _of_folder(load_results, path, unread) for path in folders_of(name, folder)[1:]}
+        again[name] = [path for path, results in others.items() if results]
+        whole = joined([found[name], *filter(None, others.values())])
         found[name] = beside_baseline(whole)
         elsewhere[name] = len(whole.trials) - len(found[name].trials)
-    of_solvers: Protocols | None = None
-    with contextlib.suppress(ResultsError):
-        of_solvers = load_protocols(folder / SOLVERS)
-    return Board(found, references(), of_solvers, elsewhere, again)
+    of_solvers = _of_folder(load_protocols, folder / SOLVERS, unread)
+    return Board(found, references(), of_solvers, elsewhere, again, unread)
+
+
+def _of_folder(read: Callable[[Path], Read], folder: Path, unread: list[str]) -> Read | None:
+    """What ``read`` makes of a part's folder. None where there is none, as the part has not begun, and where it cannot
+    be read: a warning says so at once, and ``unread`` keeps why."""
+    if not folder.exists():
+        return None
+    try:
+        return read(folder)
+    except Exception as error:  # a config of another version can be wrong in any way
+        why = str(error) if isinstance(error, RffbenchError) else f"{folder}: {type(error).__name__}: {error}"
+        unread.append(why)
+        warnings.warn(f"left out: {why}", LeftOut, stacklevel=3)
+        return None
 
 
 def shape(dataset: str, preprocess: Sequence[str] = ()) -> tuple[int, int]:

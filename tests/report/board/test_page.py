@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from rffbench.cli import cli
 from rffbench.report.board import advice, answers, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
@@ -293,3 +295,13 @@ def test_learners_without_a_map_are_compared_with_rff_on_the_same_splits(tmp_pat
     assert trees.median == pytest.approx(0.04 / 0.4)
     assert trees.datasets == 4
     assert without_a_map(found).rows[0][0] == "trees"
+
+
+def test_the_command_names_a_part_that_cannot_be_read_and_exits_with_1(tmp_path):
+    results(tmp_path / "board")
+    (tmp_path / "board-seconds").mkdir()
+    done = CliRunner().invoke(cli, ["board", "--results", str(tmp_path)], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert done.return_value == 1
+    assert f"left out: {tmp_path / 'board-seconds' / 'config.yaml'}" in done.output
+    assert (tmp_path / "board" / "board.html").exists()

@@ -1,8 +1,11 @@
 """Seconds of a session without RFF count for no ratio: the machine may have been slower then."""
 
+import warnings
+
 import pytest
 
-from rffbench.errors import ResultsError
+from rffbench.errors import LeftOut, ResultsError
+from rffbench.report.board.page import sections
 from rffbench.report.board.run_tables import progress
 from rffbench.report.board.sessions import beside_baseline, joined, sessions
 from rffbench.report.board.standing import load_board
@@ -79,3 +82,30 @@ def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
     folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0}, solver={"name": "ridge", "lambda": 0.5})
     with pytest.raises(ResultsError, match=r"board-seconds-again: was measured by another protocol than .*seconds;"):
         load_board(tmp_path)
+
+
+def test_a_part_that_cannot_be_read_is_told_by_name_and_the_rest_goes_on(tmp_path):
+    folder(tmp_path / "board")
+    (folder(tmp_path / "board-tuning") / "trials.jsonl").write_text("no row\nand no other\n")
+    (folder(tmp_path / "board-kernels") / "config.yaml").write_text("datasets: [")
+    (folder(tmp_path / "board-solvers") / "manifest.json").write_text('{"format": 99}')
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0})
+    (folder(tmp_path / "board-seconds-again", seconds={"RFF": 2.0, "QMC": 4.0}) / "config.yaml").unlink()
+    with pytest.warns(LeftOut) as told:
+        board = load_board(tmp_path)
+    assert list(board.results) == ["board", "board-seconds"]
+    assert board.again == {"board-seconds": []}
+    names = ["board-tuning/trials.jsonl", "board-kernels/config.yaml", "board-seconds-again/config.yaml",
+             "board-solvers/manifest.json"]  # fmt: skip
+    assert [name in why for name, why in zip(names, board.unread, strict=True)] == [True] * 4
+    messages = [str(each.message) for each in told]
+    assert all(f"left out: {why}" in messages for why in board.unread)
+    (first, *_) = sections(board)
+    assert sum("Left out, so that it counts as not measured below: " in each for each in first.said) == 4
+
+
+def test_a_part_that_has_not_begun_is_no_matter(tmp_path):
+    folder(tmp_path / "board")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not load_board(tmp_path).unread
