@@ -26,6 +26,7 @@ COSTS: dict[Cost, str] = {
     "fit": "seconds: map, one fit and prediction",
     "memory": "memory: what the map and the fit hold besides the rows",
 }
+_WORD: dict[Cost, str] = {"fit": "seconds", "memory": "memory"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def map_tables(results: Results, label: str | None = None, timed: Results | None
     tables = [table, _dataset_table(found, label, known)]
     if timed:
         sizes = [int(size) for size in found["n_features"].unique()]
-        tables += _cost_tables(parts, known, sizes, label, _disturbed(timed))
+        notes = [*_without_failures_at_cost(parts[0], known, sizes, label), *_disturbed(timed)]
+        tables += _cost_tables(parts, known, sizes, label, notes)
     return tables
 
 
@@ -167,6 +169,26 @@ def _without_failures(found: pd.DataFrame, known: dict[str, Reference], label: s
         for each in summaries(rows[rows["n_features"] == columns], [label])
     ]
     return [f"Without its failed trials {label} gains {', '.join(said)}."] if said else []
+
+
+def _without_failures_at_cost(
+    part: Measured, known: dict[str, Reference], sizes: Sequence[int], label: str
+) -> list[str]:
+    """The same at RFF's cost, and that a failure counts there, too."""
+    of_map = part.losses[part.losses["method"] == label]
+    if not of_map["failed"].any():
+        return []
+    left = part.losses[~part.losses["failed"]]
+    said = []
+    for of, costs in part.costs.items():
+        for columns in (each for each in sorted(sizes) if _has_baseline(costs, each)):
+            each = summary_of(label, gains_of(at_cost(left, costs, known, columns).trials, label))
+            said += [f"{percent(each.median)} % at RFF's {_WORD[of]} with {columns} columns"] * each.is_known
+    return [
+        "A failed trial counts as a constant, whatever it would have cost. "
+        + (f"Without its failed trials {label} gains {', '.join(said)}." if said else
+           f"Without its failed trials {label} has no gain at any of these costs.")
+    ]  # fmt: skip
 
 
 def _dataset_table(found: pd.DataFrame, label: str, known: dict[str, Reference]) -> Table:

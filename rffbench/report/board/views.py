@@ -95,9 +95,24 @@ def at_cost(
 
     ``found`` are rows of `rffbench.report.board.score.losses`; ``costs`` has dataset, n_features, method, trial and
     cost, of these or of other trials of the same grid (`with_cost`): what counts is the median over trials of the ratio
-    to the baseline's cost at ``columns`` in the same trial.
+    to the baseline's cost at ``columns`` in the same trial. A failed trial has the constant's loss, also where what it
+    would have cost is not known.
     """
     curves = cost_curves(found, costs, known, columns, baseline)
+    trials = _with_failures(_read(curves), found, curves, known)
+    own = curves[(curves["method"] == baseline) & (curves["n_features"] == columns)]
+    target = own.set_index(["dataset", "trial"])["loss"].reindex(pd.MultiIndex.from_frame(trials[["dataset", "trial"]]))
+    unit = trials["dataset"].map({name: each.unit for name, each in known.items()})
+    trials["gain"] = (target.to_numpy() - trials["loss"].to_numpy()) / unit
+    trials = trials[target.notna().to_numpy()].reset_index(drop=True)
+    first = trials.drop_duplicates(["dataset", "method"])
+    of_map = first.pivot_table(index="dataset", columns="method", values="columns", dropna=False, sort=False)
+    return AtCost(trials.drop(columns=["columns", "loss"]), of_map)
+
+
+def _read(curves: pd.DataFrame) -> pd.DataFrame:
+    """The curves at the baseline's cost: dataset, method, trial, ``loss``, which is NaN where there is none at that
+    cost, and then `outside`, and the ``columns`` of the nearest size."""
     groups = curves.groupby(["dataset", "method", "trial"], sort=False)
     number = groups.ngroup().to_numpy()
     order = np.lexsort((curves["ratio"], number))
@@ -109,18 +124,34 @@ def at_cost(
     read = np.empty(len(trials))
     for same in _alike(trials, places):  # a map's trials cost alike
         read[same] = between(places[same[0]], np.stack([losses[at] for at in same], axis=-1), 0.0)
-    own = curves[(curves["method"] == baseline) & (curves["n_features"] == columns)]
-    target = own.set_index(["dataset", "trial"])["loss"].reindex(pd.MultiIndex.from_frame(trials[["dataset", "trial"]]))
-    unit = trials["dataset"].map({name: each.unit for name, each in known.items()})
-    trials["gain"] = (target.to_numpy() - read) / unit
+    trials["loss"] = read
     is_dearer = np.array([each[0] > 0 for each in places], dtype=bool)
     trials["outside"] = np.where(~np.isnan(read), "", np.where(is_dearer, "dearer", "cheaper"))
     nearest = np.array([each[np.abs(at).argmin()] for each, at in zip(sizes, places, strict=True)], dtype=float)
     trials["columns"] = np.where(np.isnan(read), np.nan, nearest)
-    trials = trials[target.notna().to_numpy()].reset_index(drop=True)
-    first = trials.drop_duplicates(["dataset", "method"])
-    of_map = first.pivot_table(index="dataset", columns="method", values="columns", dropna=False, sort=False)
-    return AtCost(trials.drop(columns="columns"), of_map)
+    return trials
+
+
+def _with_failures(
+    trials: pd.DataFrame, found: pd.DataFrame, curves: pd.DataFrame, known: dict[str, Reference]
+) -> pd.DataFrame:
+    """The ``trials`` of `_read`, with the constant's loss where a failure is why a map has none at this cost: where
+    every size failed, or one that failed is smaller than all of a curve that is dearer, or larger than all of one that
+    is cheaper. What a failed trial would have cost is known only where another trial was timed."""
+    place = ["dataset", "method", "trial"]
+    constants = {name: each.constant for name, each in known.items() if each.is_usable}
+    lost = found[found["failed"] & found["dataset"].isin(constants)]
+    if lost.empty:
+        return trials
+    sizes = lost.groupby(place, sort=False)["n_features"].agg(smallest="min", largest="max")
+    measured = curves.groupby(place, sort=False)["n_features"].agg(first="min", last="max")
+    every = sizes.join(measured).join(trials.set_index(place)["outside"])
+    is_why = every["outside"].isna()
+    is_why |= (every["outside"] == "dearer") & (every["smallest"] < every["first"])
+    is_why |= (every["outside"] == "cheaper") & (every["largest"] > every["last"])
+    as_constant = every.index[is_why].to_frame(index=False)
+    as_constant = as_constant.assign(loss=as_constant["dataset"].map(constants), outside="", columns=np.nan)
+    return pd.concat([trials, as_constant]).drop_duplicates(place, keep="last").reset_index(drop=True)
 
 
 def _alike(trials: pd.DataFrame, places: Sequence[NDArray]) -> list[list[int]]:

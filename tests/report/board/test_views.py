@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from rffbench.report.board.score import Reference
-from rffbench.report.board.views import between, cost_to_reach, first_below
+from rffbench.report.board.views import at_cost, between, cost_to_reach, first_below
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])
@@ -50,3 +50,22 @@ def test_the_cost_to_come_to_the_baselines_loss_is_a_ratio_to_its_own():
     assert 0.9 < found["RFF"] < 1  # to within 1 % of the unit
     assert found["poor"] == np.inf
     assert found["near"] == pytest.approx(1, abs=0.01)
+
+
+def test_a_failure_counts_as_the_constant_where_it_is_why_a_map_has_no_gain_at_a_cost():
+    """RFF and a map of 128, 256 and 512 columns that costs half as much; a failed trial has no cost."""
+    known = {"d": Reference("d", 0.5, 0.1, 0.001, 3)}
+    cells = [("RFF", size, trial, False) for size in (128, 256, 512) for trial in range(4)]
+    failed = {0: (128, 256, 512), 1: (512,), 2: (128,), 3: ()}
+    cells += [("map", size, trial, size in failed[trial]) for size in (128, 256, 512) for trial in range(4)]
+    found = pd.DataFrame(cells, columns=["method", "n_features", "trial", "failed"]).assign(dataset="d", loss=0.3)
+    found.loc[found["failed"], "loss"] = np.nan
+    costs = found.assign(cost=found["n_features"] / np.where(found["method"] == "map", 2, 1))
+    costs = costs[~((costs["method"] == "map") & (costs["n_features"] == 512))]  # that size could not be timed
+
+    def gains_at(columns):
+        mine = at_cost(found, costs, known, columns).trials.query("method == 'map'").sort_values("trial")
+        return [None if np.isnan(each) else round(each, 3) for each in mine["gain"]], list(mine["outside"])
+
+    assert gains_at(256) == ([-0.5, -0.5, None, None], ["", "", "cheaper", "cheaper"])
+    assert gains_at(128) == ([-0.5, 0.0, 0.0, 0.0], ["", "", "", ""])
