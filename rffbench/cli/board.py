@@ -237,9 +237,10 @@ def _cuts_off() -> bool:
 
 
 def _check(folder: Path, nonce: str, workers: int | None) -> int:
-    """Repeat some trials of a submission, and hold their scores against those in the folder."""
+    """Repeat some trials of a submission, and hold their scores against those in the folder, and the card's gains
+    against its trials."""
     from rffbench.execution.log import read_rows
-    from rffbench.report.board.submission import check_table, differences, drawn, read_submission
+    from rffbench.report.board.submission import check_table, differences, drawn, other_gains, read_submission
 
     submission = read_submission(folder)
     keys = drawn(submission, nonce)
@@ -249,5 +250,6 @@ def _check(folder: Path, nonce: str, workers: int | None) -> int:
         _run(submission.experiment, again, workers, keys)
         rows = [row for row in read_rows(again / "trials.jsonl") if row["key"] in keys]
     found = differences(submission, rows)
-    echo(check_table(submission, rows, found).to_text(width()))
-    return 1 if found or submission.missing or len(rows) < len(keys) else 0
+    other = other_gains(submission)
+    echo(check_table(submission, rows, found, other).to_text(width()))
+    return 1 if found or other or submission.missing or len(rows) < len(keys) else 0

@@ -61,6 +61,14 @@ def loss_name(dataset: str) -> str:
     return "balanced error" if dataset in BALANCED else "test error"
 
 
+def scored_by(dataset: str) -> tuple[str, ...]:
+    """The metrics of a trial's row that the board's score of a dataset comes from, and those that it shows as test
+    error."""
+    if load_card(dataset).task == "regression":
+        return ("rmse",)
+    return ("balanced_accuracy", "accuracy") if dataset in BALANCED else ("accuracy",)
+
+
 def losses(results: Results) -> pd.DataFrame:
     """A row for every trial of a map: dataset, n_features, method, trial, loss (NaN of one that failed) and failed."""
     trials = results.trials

@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from rffbench import __version__, files, yamlfile
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import experiment_of, load_experiment
-from rffbench.data.cards import load_card
+from rffbench.data.cards import Card, load_card
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import latest, log_files, read_rows
 from rffbench.execution.row import Row
 from rffbench.plugins import ownfile
-from rffbench.report.board.entry import board_config, fitting
+from rffbench.report.board.entry import board_config, fitting, label_of
+from rffbench.report.board.own_tables import map_tables
+from rffbench.report.board.score import scored_by
+from rffbench.report.frame import load_results
 from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.trials.metrics import METRICS
 
 SHARE = 0.1  # of the trials, that a check repeats
 ROWS = 2  # test rows by which an accuracy may differ
 RELATIVE = 1e-6  # by how much an error may differ
-CARD = "card.yaml"
+CARD, LOG, SECONDS = "card.yaml", "trials.jsonl", "seconds"
 
 
 # ---- Written ---------------------------------------------------------------------------------------------------------
@@ -42,18 +47,27 @@ def save_entry(folder: Path, timed: Path | None, ref: str, tables: Sequence[Tabl
     card = {
         "map": source.name, "class": ref.rpartition(":")[2], "sha256": ownfile.source_hash(ref),
         "rffbench": __version__,
-        "gains": [dict(zip(tables[0].header, row, strict=True)) for row in tables[0].rows],
+        "gains": _gains(tables, label_of(ref)),
     }  # fmt: skip
     to.mkdir(parents=True, exist_ok=True)
     if (old := to / CARD).exists() and yamlfile.read(old).get("class") != card["class"]:
         raise ConfigError(f"{to}: holds the map {yamlfile.read(old).get('class')}; name another folder")
     written = [to / CARD]
     files.replace(written[0], yamlfile.dump(card))
-    for path, there in [(source, to), *_of_run(folder, to), *(_of_run(timed, to / "seconds") if timed else ())]:
+    for path, there in [(source, to), *_of_run(folder, to), *(_of_run(timed, to / SECONDS) if timed else ())]:
         there.mkdir(exist_ok=True)
         files.replace(there / path.name, path.read_bytes())
         written.append(there / path.name)
     return written
+
+
+def _gains(tables: Sequence[Table], label: str) -> dict[str, list[dict[str, str]]]:
+    """By the title of a table, its rows of the map called ``label``: at equal columns, time and memory."""
+    found = {}
+    for table in (each for each in tables if "map" in each.header):
+        rows = (dict(zip(table.header, row, strict=True)) for row in table.rows)
+        found[table.title] = [row for row in rows if row["map"].removesuffix(" *") == label]
+    return found
 
 
 def _of_run(folder: Path, to: Path) -> list[tuple[Path, Path]]:
@@ -69,6 +83,7 @@ class Submission:
     """A folder that `save_entry` wrote: the experiment as the board has it, and the ``rows`` of its trials by key."""
 
     folder: Path
+    card: Mapping[str, Any]
     experiment: Experiment
     rows: dict[str, Row]
     missing: int
@@ -91,17 +106,32 @@ def read_submission(folder: Path) -> Submission:
     card = _card(folder)
     experiment = _experiment(folder, f"{folder / card['map']}:{card['class']}")
     grid = {spec.key for spec in experiment.grid()}
-    rows = {str(row["key"]): row for row in latest(read_rows(folder / "trials.jsonl"))}
-    if not rows:
-        raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trials")
+    rows = {str(row["key"]): row for row in latest(_rows(folder, card))}
     for row in rows.values():
-        if row["key"] not in grid:
+        if wrong := _wrong(row, grid):
             cell = f"{row['dataset']} {row['method']} at {row['n_features']} columns, trial {row['trial']}"
-            raise ResultsError(
-                f"{folder / 'trials.jsonl'}: {cell}: is no trial of the board with this map and this file; "
-                f"{_again(folder, card)}"
-            )
-    return Submission(folder, experiment, rows, len(grid - rows.keys()))
+            raise ResultsError(f"{folder / LOG}: {cell}: {wrong}; {_again(folder, card)}")
+    return Submission(folder, card, experiment, rows, len(grid - rows.keys()))
+
+
+def _rows(folder: Path, card: Mapping[str, Any]) -> list[Row]:
+    """The rows of the submission's log; ResultsError where there are none, with what is wrong with the file."""
+    if not (there := log_files(folder)):
+        raise ResultsError(f"{folder / LOG}: there is no such file; {_again(folder, card)}")
+    if rows := read_rows(folder / LOG):
+        return rows
+    wrong = "no line of it is a trial" if any(path.stat().st_size for path in there) else "is empty"
+    raise ResultsError(f"{there[-1]}: holds no trials: {wrong}; {_again(folder, card)}")
+
+
+def _wrong(row: Row, grid: Container[str]) -> str:
+    """What keeps a row from being checked, in words; empty if nothing does."""
+    if row["key"] not in grid:
+        return "is no trial of the board with this map and this file"
+    if row["status"] != "ok":
+        return ""
+    lacking = [name for name in scored_by(row["dataset"]) if name not in row["metrics"]]
+    return f"its metrics lack {lacking[0]}, by which the board scores {row['dataset']}" if lacking else ""
 
 
 def _again(folder: Path, card: Mapping[str, Any]) -> str:
@@ -163,7 +193,7 @@ def drawn(submission: Submission, nonce: str) -> list[str]:
 
 def differences(submission: Submission, again: Iterable[Row]) -> list[Difference]:
     """The repeated trials whose status or score is another one: an accuracy by more than two test rows, an error by
-    more than 1e-6 of it."""
+    more than 1e-6 of it. All metrics count that the board's score comes from."""
     found = []
     for row in again:
         if off := _off(submission.rows[row["key"]], row):
@@ -172,20 +202,59 @@ def differences(submission: Submission, again: Iterable[Row]) -> list[Difference
 
 
 def _off(before: Row, now: Row) -> str:
+    """How far the second score is from the first, in words; empty if that is let through."""
     if before["status"] != now["status"]:
         return f"{now['status']}, not {before['status']}"
     if now["status"] != "ok":
         return ""
-    one, other = before["metrics"], now["metrics"]
-    if "accuracy" in other:
-        rows = round(abs(one["accuracy"] - other["accuracy"]) / 100 * load_card(now["dataset"]).n_test)
-        return f"{rows} test rows: {other['accuracy']:.4f} %, not {one['accuracy']:.4f} %" if rows > ROWS else ""
-    apart = abs(one["rmse"] - other["rmse"]) / max(abs(one["rmse"]), 1e-300)
-    return f"{apart:.1e}: RMSE {other['rmse']:.9g}, not {one['rmse']:.9g}" if apart > RELATIVE else ""
+    pairs = {name: (before["metrics"][name], now["metrics"][name]) for name in scored_by(now["dataset"])}
+    found = (_apart(name, one, other, load_card(now["dataset"])) for name, (one, other) in pairs.items())
+    return next(filter(None, found), "")
 
 
-def check_table(submission: Submission, again: Sequence[Row], found: Sequence[Difference]) -> Table:
-    """What a check came to."""
+def _apart(metric: str, one: float, other: float, card: Card) -> str:
+    """How far two values of a metric are apart, in words; empty if that is let through."""
+    if metric == "rmse":
+        apart = abs(one - other) / max(abs(one), 1e-300)
+        return f"{apart:.1e}: RMSE {other:.9g}, not {one:.9g}" if apart > RELATIVE else ""
+    rows = round(abs(one - other) / 100 * _rows_of_score(metric, card))
+    named = "" if metric == "accuracy" else f" of {METRICS[metric].label}"
+    return f"{rows} test rows{named}: {other:.4f} %, not {one:.4f} %" if rows > ROWS else ""
+
+
+def _rows_of_score(metric: str, card: Card) -> float:
+    """The number of which one test row is the share that it moves the metric by: all test rows; of a balanced accuracy,
+    which a row of the rarest class moves most, those of that class, times the classes."""
+    if metric == "accuracy":
+        return card.n_test
+    return len(card.classes) * min(card.classes.values()) * card.n_test / card.rows
+
+
+def other_gains(submission: Submission) -> list[str]:
+    """Where the gains on the card are not those that the folder's trials come to, in words."""
+    label, beside = label_of(f"{submission.card['map']}:{submission.card['class']}"), submission.folder / SECONDS
+    timed = load_results(beside) if beside.is_dir() else None
+    now = _gains(map_tables(load_results(submission.folder), label, timed), label)
+    before = submission.card.get("gains")
+    if not isinstance(before, dict):
+        return [f"{CARD}: gains: must have the map's rows by table; {_again(submission.folder, submission.card)}"]
+    told = []
+    for title in dict.fromkeys([*before, *now]):
+        rows = zip_longest(before.get(title) or [], now.get(title, []), fillvalue={})
+        for given, found in ((one, other) for one, other in rows if one != other):
+            told.append(f"{CARD}: {title}: {_listed(given)} on the card; the trials come to {_listed(found)}")
+    return told
+
+
+def _listed(row: Any) -> str:
+    """A row of the card in one line."""
+    return ", ".join(f"{key}: {value}" for key, value in row.items()) if isinstance(row, dict) and row else "no such row"
+
+
+def check_table(
+    submission: Submission, again: Sequence[Row], found: Sequence[Difference], other: Sequence[str] = ()
+) -> Table:
+    """What a check came to: the trials that were repeated, the differences found, and the card's ``other`` gains."""
     table = Table(f"{submission.folder}: {len(again)} of {len(submission.rows)} trials repeated",
                   ["dataset", "map", "columns", "trial", "difference"], stub=1)  # fmt: skip
     table.rows = [[each.dataset, each.method, str(each.n_features), str(each.trial), each.off] for each in found]
@@ -195,4 +264,5 @@ def check_table(submission: Submission, again: Sequence[Row], found: Sequence[Di
     table.notes = [same if found else same.replace("The others", "All scores")]
     if submission.missing:
         table.notes.append(f"{submission.missing} trials of its config are not in the folder.")
+    table.notes += [f"{each}." for each in other]
     return table
