@@ -70,9 +70,10 @@ def board(
     Without REF and --data: the board as far as it has run here, in the terminal and as board.html; or the rows of
     it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
-    Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of
-    board-small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
-    repeated, without a network where `unshare` can cut it off; the exit status is 1 where a score differs.
+    Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
+    board, linear regression and boosted trees, and REF if given, on that data. With --check FOLDER some trials of a
+    folder that --save wrote are repeated, without a network where `unshare` can cut it off; the exit status is 1 where
+    a score or a gain differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -98,23 +99,34 @@ def _put(
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
     from rffbench.config.grid import Grid
     from rffbench.linalg.threads import thread_count
-    from rffbench.report.board.entry import Budget, cost_of, label_of, own_data, own_map, rows_used
+    from rffbench.report.board.entry import (
+        Budget,
+        check_datasets,
+        cost_of,
+        label_of,
+        maps_left_out,
+        own_data,
+        own_map,
+        rows_used,
+    )
     from rffbench.report.board.own_tables import data_tables, map_tables
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
     budget = None if minutes is None else Budget(minutes)
     threads = workers or thread_count()
+    check_datasets(datasets)
     if ref:
         _check_map(ref)
     if data:
         note(f"reading {data} …")
         experiment = own_data(data, ref, budget, threads)
-        if some := rows_used(Grid(experiment.to_dict())):
+        for some in filter(None, (rows_used(Grid(experiment.to_dict())), maps_left_out(experiment))):
             note(some)
     else:
         experiment = own_map(str(ref), datasets, full, budget, threads)
     folder = results / experiment.name
+    _forecast(experiment, results, ref, threads)
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     summary = _run(experiment, folder, workers)
     if not summary.ok:
@@ -136,11 +148,27 @@ def _put(
     return 0
 
 
+def _forecast(experiment: Experiment, results: Path, ref: str | None, workers: int) -> None:
+    """Say how long the trials take that are still to come, and for which datasets the map ``ref`` wants minutes."""
+    from rffbench.execution.log import each_row
+    from rffbench.report.board.entry import cost_of, forecast, label_of, seconds_a_row
+
+    logs = [results / each.name / "trials.jsonl" for each in (experiment, cost_of(experiment))]
+    done = {row["key"] for log in logs for row in each_row(log) if row["status"] == "ok"}
+    slow = seconds_a_row(ref) if ref else 0.0
+    for said in forecast(experiment, workers, ref, done, slow).said(label_of(ref) if ref else ""):
+        note(said)
+
+
 def _check_map(ref: str) -> None:
     """Check the map; ConfigError where a check fails that its scores depend on."""
+    from rffbench.config.values import check_registered_map
     from rffbench.features.checks import check_map
+    from rffbench.plugins.registry import NONE
     from rffbench.report.board.entry import SPOILING
 
+    if ref != NONE and not ownfile.is_own(ref):  # of no map the checks have a better word
+        check_registered_map(ref)
     note(f"checking {ref} …")
     checks = list(check_map(ref))
     failed = [check.name for check in checks if check.ok is False]

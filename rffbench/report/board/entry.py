@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,9 @@ PLANS: tuple[tuple[tuple[int, ...], int], ...] = (
 )  # fmt: skip
 """Sizes and trials on your own data, from the dearest down."""
 USUAL = ((128, 512), 3)
+FEWEST_METHODS = 4  # that a plan leaves; the dearest go first
+WITHOUT_MAP = ("linear", "boosted trees")
+"""Methods of the board that stand beside the maps on own data, as they need none."""
 PLANS_OF_MAP: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 512), 5), ((128, 512), 3), ((128, 512), 2), ((128, 512), 1), ((128,), 1)
 )  # fmt: skip
@@ -49,6 +52,7 @@ PLANS_FULL: tuple[tuple[tuple[int, ...], int], ...] = (
 """The same of your own map on the board's datasets, of which the last plan leaves out the dearest, too."""
 FEWEST_DATASETS = 3
 TIMED_ROWS = 1000  # on which it is measured how slow your own map is
+LONG_S = 120.0  # for one dataset, of which a warning names the dataset
 SLOW_S = 1e-4  # a row, above which it is the map that takes the time
 
 
@@ -58,6 +62,10 @@ class Budget:
 
     minutes: float
     since: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        if self.minutes <= 0:
+            raise ConfigError(f"--minutes must be greater than 0, got {self.minutes:g}; without it, all is run")
 
     @property
     def seconds_left(self) -> float:
@@ -109,12 +117,17 @@ def own_map(
     raise budget.exceeded(least, why, "--datasets with fewer rows")
 
 
+def check_datasets(datasets: Sequence[str]) -> None:
+    """ConfigError, with --datasets, for a name that is none of the board's datasets."""
+    for name in datasets:
+        if name not in (valid := load_experiment("board").datasets):
+            raise ConfigError(f"--datasets: {unknown('dataset of the board', name, valid)}")
+
+
 def board_config(ref: str, datasets: Sequence[str] = (), full: bool = False) -> dict[str, Any]:
     """The config that puts the map ``ref`` beside RFF on the small board, the whole one, or some of its datasets."""
+    check_datasets(datasets)
     board = load_experiment("board" if full or datasets else "board-small")
-    for name in datasets:
-        if name not in board.datasets:
-            raise ConfigError(f"--datasets: {unknown('dataset of the board', name, board.datasets)}")
     config = board.to_dict()
     if datasets and not full:
         small = load_experiment("board-small").to_dict()
@@ -144,6 +157,51 @@ def seconds_a_row(ref: str) -> float:
     return max(0.0, took[1] - took[0]) / TIMED_ROWS
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """About how long a run takes, in ``seconds``; the datasets for which your own map wants minutes, with its seconds
+    there (``slow_on``); and those on which a trial of it may not fit the time limit (``too_long_on``)."""
+
+    seconds: float
+    slow_on: dict[str, float] = field(default_factory=dict)
+    too_long_on: tuple[str, ...] = ()
+
+    def said(self, label: str) -> list[str]:
+        """It in sentences; ``label`` is the own map's."""
+        told = [f"this takes about {duration(self.seconds)}"]
+        if self.slow_on:
+            listed = ", ".join(f"{name} (about {duration(took)})" for name, took in self.slow_on.items())
+            told.append(f"warning: {label} wants minutes for {listed}; --minutes N or --datasets runs less")
+        if self.too_long_on:
+            told.append(
+                f"warning: a trial of {label} may take longer than {duration(LONGEST_S)} on "
+                f"{', '.join(self.too_long_on)}; it is stopped then, and counts as a constant"
+            )
+        return told
+
+
+def forecast(
+    experiment: Experiment, workers: int, ref: str | None = None, done: Container[str] = frozenset(), slow: float = 0.0
+) -> Forecast:
+    """How long the scores of an experiment and then `cost_of` it take, without the trials whose keys are ``done``. A
+    row takes the map ``ref`` ``slow`` seconds more than is counted (`seconds_a_row`)."""
+    label = label_of(ref) if ref else ""
+    grids = ((experiment.grid(), workers), (cost_of(experiment).grid(), 1))
+    runs = [([spec for spec in specs if spec.key not in done], at_once) for specs, at_once in grids]
+    runs = [(specs, at_once) for specs, at_once in runs if specs]
+    seconds = _seconds(runs, label, slow)
+    if slow <= SLOW_S:
+        return Forecast(seconds)
+    slow_on, too_long_on = {}, []
+    for name in experiment.datasets:
+        mine = [[spec for spec in specs if (spec.dataset, spec.method) == (name, label)] for specs, _ in runs]
+        if (took := slow * sum(_rows_mapped(each, label) for each in mine)) > LONG_S:
+            slow_on[name] = took
+        if slow * max((_rows_mapped([spec], label) for each in mine for spec in each), default=0.0) > LONGEST_S:
+            too_long_on.append(name)
+    return Forecast(seconds, slow_on, tuple(too_long_on))
+
+
 def _seconds(runs: Sequence[tuple[Sequence[TrialSpec], int]], label: str, slow: float, dataset: str = "") -> float:
     """About the seconds of ``runs``, pairs of trials and of how many run at once; of one ``dataset``, if it is named. A
     row takes the map called ``label`` ``slow`` seconds more than is counted."""
@@ -169,41 +227,67 @@ def _rows_mapped(specs: Sequence[TrialSpec], label: str) -> float:
 
 
 def own_data(data: str, ref: str | None = None, budget: Budget | None = None, workers: int = 1) -> Experiment:
-    """The experiment that puts the small board's maps, and the map ``ref``, on ``data``: a file, or as a config has it,
-    ``{path: …, target: …}`` as text; within about the ``budget``, if there is one. ConfigError where that is too
-    little, or the data."""
+    """The experiment that puts the board's maps and the map ``ref`` on ``data``: a file, or as a config has it,
+    ``{path: …, target: …}`` as text. Beside them stand the `WITHOUT_MAP`. Within about the ``budget``, if there is one,
+    with as many sizes, trials and then maps as that leaves. ConfigError where that is too little, or the data."""
     started = time.monotonic()
     card = _card_of(data)
-    read = time.monotonic() - started
-    small = load_experiment("board-small")
-    maps = {label: {"features": each.features} | each.spec() for label, each in small.methods.items()}
-    methods: dict[str, Any] = {
-        label: {key: value for key, value in each.items() if key != "name"}
-        for label, each in maps.items() if each["features"] != "none"
-    }  # fmt: skip
-    if ref:
-        methods[label_of(ref)] = {"features": ref}
-    words = card.missing.keys() & card.categories.keys()
-    steps = ["impute-median"] * bool(card.missing.keys() - words) + ["impute-most-frequent"] * bool(words)
-    steps += ["onehot"] * bool(card.categories)
-    config = small.to_dict() | {
-        "name": f"board-on-{_slug(card.name)}", "title": f"Maps on {card.name}", "datasets": [card.name],
-        "methods": methods, "preprocess": [*steps, "clip", "standard"],
-        "train_rows": MOST_ROWS if card.n_train > MOST_ROWS else None,
-    }  # fmt: skip
+    read = time.monotonic() - started  # as the run reads the file again
+    config = _data_config(card, ref)
 
-    def planned(sizes: Sequence[int], trials: int) -> Experiment:
-        return experiment_of(fitting(config | {"n_features": list(sizes), "trials": trials}))
+    def planned(sizes: Sequence[int], trials: int, left_out: Container[str] = ()) -> Experiment:
+        methods = {label: each for label, each in config["methods"].items() if label not in left_out}
+        return experiment_of(fitting(config | {"n_features": list(sizes), "trials": trials, "methods": methods}))
 
     if budget is None:
         return planned(*USUAL)
     for plan in PLANS:
         experiment = planned(*plan)
-        least = run_seconds(experiment.grid(), workers) + run_seconds(cost_of(experiment).grid(), 1)
-        least += read  # as the run reads the file again
-        if least <= budget.seconds_left:
+        if forecast(experiment, workers, ref).seconds + read <= budget.seconds_left:
+            return experiment
+    kept = {BASELINE, label_of(ref)} if ref else {BASELINE}
+    dearest = sorted(set(config["methods"]) - kept, key=lambda label: -_seconds_of(experiment, label))
+    least = np.inf
+    for count in range(1, len(dearest) - FEWEST_METHODS + len(kept) + 1):
+        experiment = planned(*PLANS[-1], dearest[:count])
+        if (least := forecast(experiment, workers, ref).seconds + read) <= budget.seconds_left:
             return experiment
     raise budget.exceeded(least, "", "a file with fewer rows")
+
+
+def _data_config(card: Card, ref: str | None) -> dict[str, Any]:
+    """The small board's config with the data of ``card``, the methods of the whole board, and the map ``ref``."""
+    words = card.missing.keys() & card.categories.keys()
+    steps = ["impute-median"] * bool(card.missing.keys() - words) + ["impute-most-frequent"] * bool(words)
+    steps += ["onehot"] * bool(card.categories)
+    return load_experiment("board-small").to_dict() | {
+        "name": f"board-on-{_slug(card.name)}", "title": f"Maps on {card.name}", "datasets": [card.name],
+        "methods": _data_methods() | ({label_of(ref): {"features": ref}} if ref else {}),
+        "preprocess": [*steps, "clip", "standard"],
+        "train_rows": MOST_ROWS if card.n_train > MOST_ROWS else None,
+    }  # fmt: skip
+
+
+def _data_methods() -> dict[str, Any]:
+    """The methods that are tried on own data: the board's maps, at the sizes of the plan, and the `WITHOUT_MAP`."""
+    found = {}
+    for label, each in load_experiment("board").to_dict()["methods"].items():
+        if each["features"] != "none":
+            found[label] = {key: value for key, value in each.items() if key != "n_features"}
+        elif label in WITHOUT_MAP:
+            found[label] = each
+    return found
+
+
+def _seconds_of(experiment: Experiment, label: str) -> float:
+    """About the seconds of one method's trials."""
+    return run_seconds([spec for spec in experiment.grid() if spec.method == label], 1)
+
+
+def maps_left_out(experiment: Experiment) -> str:
+    """Which of the board's maps an experiment on own data is without, in words; empty if none."""
+    names = [name for name in _data_methods() if name not in experiment.methods]
+    return f"left out, to take no longer: {', '.join(names)}" if names else ""
 
 
 def _card_of(data: str) -> Card:

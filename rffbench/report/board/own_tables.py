@@ -266,9 +266,9 @@ def _has_baseline(costs: pd.DataFrame, columns: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A map at a size on your own data: its mean ``score``, and as ``rank`` that or its negative, the larger the
-    better; ``better`` than RFF's by so much in each trial that both finished, and ``p``, two-sided, that it is better;
-    what it costs, and how many of its ``trials`` have ``failed``."""
+    """A map at a size on your own data, or, with 0 ``columns``, a learner without a map: its mean ``score``, and as
+    ``rank`` that or its negative, the larger the better; ``better`` than RFF's by so much in each trial that both
+    finished, and ``p``, two-sided, that it is better; what it costs, and how many of its ``trials`` have ``failed``."""
 
     columns: int
     method: str
@@ -281,7 +281,7 @@ class _Cell:
     failed: int
 
     def __str__(self) -> str:
-        return f"{self.method} with {self.columns} columns"
+        return f"{self.method} with {self.columns} columns" if self.columns else f"{self.method}, without a map,"
 
 
 def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
@@ -292,23 +292,27 @@ def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
     sign = 1 if metric.better == "greater" else -1
     costs = _costs(timed)["fit"].groupby(["n_features", "method"])["cost"].median() if timed else pd.Series(dtype=float)
     found = []
+    maps = {name for name in results.methods if results.grid.features(name)["name"] != "none"}
+    most = results.trials.loc[results.trials["method"].isin(maps), "n_features"].max()
+    all_scores = results.trials.set_index(["n_features", "method", "trial"])[metric.name].sort_index()
     for columns, of_size in results.trials.groupby("n_features"):
-        scores = of_size.set_index(["method", "trial"])[metric.name]
-        base = scores.get(BASELINE, pd.Series(dtype=float))
+        scores = all_scores.loc[columns]
         for method, mine in of_size.groupby("method", sort=False):
-            own = scores[method]
+            own, is_map = scores[method], method in maps
+            base = all_scores.get((columns if is_map else most, BASELINE), pd.Series(dtype=float))
             p = np.nan if method == BASELINE else 2 * paired_p_value(own, base, str(metric.better))
             better, mean = (sign * (own - base)).dropna(), float(own.mean())
             seconds, failed = float(costs.get((columns, method), np.nan)), int((mine["status"] != "ok").sum())
             found.append(
-                _Cell(int(str(columns)), str(method), mean, sign * mean, better, p, seconds, len(mine), failed)
+                _Cell(int(str(columns)) * is_map, str(method), mean, sign * mean, better, p, seconds, len(mine), failed)
             )
-    found.sort(key=lambda each: (each.columns, np.isnan(each.score), -each.rank))
+    found.sort(key=lambda each: (each.columns or np.inf, np.isnan(each.score), -each.rank))
     header = ["columns", "map", "score", "better than RFF by", "95 %", "seconds", "trials", "failures"]
     table = Table(f"{results.title}: {metric.label}", header, stub=2, rows=[_data_cells(each) for each in found])
     table.notes = [
         *_said_once(table, ("trial", "failure")),
-        *_best_of([each for each in found if not np.isnan(each.score)]),
+        *_best_of([each for each in found if each.columns and not np.isnan(each.score)]),
+        *_without_a_map(found, most),
         "σ and λ are chosen for each map by cross-validation; the differences are paired by the split. Seconds: map, "
         "one fit and prediction, alone on the machine.",
         *(_disturbed(timed) if timed else []),
@@ -324,11 +328,21 @@ def _data_cells(cell: _Cell) -> list[str]:
     compared = cell.method != BASELINE and len(cell.better)
     seconds = NOT_RUN if np.isnan(cell.seconds) else f"{cell.seconds:.{significant_digits(cell.seconds, 2)}f}"
     return [
-        str(cell.columns), cell.method, "failed" if np.isnan(cell.score) else f"{cell.score:.4g}",
+        str(cell.columns or NOT_RUN), cell.method, "failed" if np.isnan(cell.score) else f"{cell.score:.4g}",
         f"{cell.better.mean():+z.{decimals}f}" if compared else "",
         f"{low:+z.{decimals}f} to {high:+z.{decimals}f}" if compared and np.isfinite(low) else "",
         seconds, str(cell.trials), str(cell.failed),
     ]  # fmt: skip
+
+
+def _without_a_map(found: Sequence[_Cell], columns: int) -> list[str]:
+    """What the learners without a map are compared with, and whether one has a better mean than all maps."""
+    without = [each for each in found if not each.columns]
+    if not without:
+        return []
+    best = max((each for each in found if not np.isnan(each.rank)), key=lambda each: each.rank, default=None)
+    said = f"Rows without columns are learners without a map, beside RFF with {columns} columns."
+    return [f"{said} {best} has a better mean than every map." if best and not best.columns else said]
 
 
 def _best_of(found: Sequence[_Cell]) -> list[str]:

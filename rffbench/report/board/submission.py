@@ -240,15 +240,17 @@ def other_gains(submission: Submission) -> list[str]:
         return [f"{CARD}: gains: must have the map's rows by table; {_again(submission.folder, submission.card)}"]
     told = []
     for title in dict.fromkeys([*before, *now]):
-        rows = zip_longest(before.get(title) or [], now.get(title, []), fillvalue={})
-        for given, found in ((one, other) for one, other in rows if one != other):
-            told.append(f"{CARD}: {title}: {_listed(given)} on the card; the trials come to {_listed(found)}")
+        for given, found in zip_longest(before.get(title) or [], now.get(title, [])):
+            if given != found:
+                told.append(f"{CARD}: {title}: {_listed(given)} on the card; the trials come to {_listed(found)}")
     return told
 
 
 def _listed(row: Any) -> str:
     """A row of the card in one line."""
-    return ", ".join(f"{key}: {value}" for key, value in row.items()) if isinstance(row, dict) and row else "no such row"
+    return (
+        ", ".join(f"{key}: {value}" for key, value in row.items()) if isinstance(row, dict) and row else "no such row"
+    )
 
 
 def check_table(

@@ -17,7 +17,7 @@ from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.run import Summary
 from rffbench.report.board import entry, own_tables
 from rffbench.report.board import shipped as shipped_rows
-from rffbench.report.board.entry import Budget, cost_of, own_data, own_map, rows_used
+from rffbench.report.board.entry import Budget, cost_of, forecast, maps_left_out, own_data, own_map, rows_used
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import CELL, Reference, losses
@@ -237,6 +237,23 @@ def test_rff_is_named_for_own_data_unless_another_map_is_shown_to_be_better(tmp_
     assert "RFF with 128 columns has the best mean. " in " ".join(table.notes)
 
 
+def test_a_learner_without_a_map_stands_beside_the_maps_on_own_data_and_is_not_named_as_one(tmp_path, monkeypatch):
+    monkeypatch.setitem(log.METHODS, "trees", {"features": "none"})
+    config = log.config(n_features=[128], methods={name: log.METHODS[name] for name in ("RFF", "QMC", "trees")})
+    config["methods"]["trees"] = {"features": "none", "n_features": [1]}
+    scores = {"RFF": [70, 71], "QMC": [71, 71], "trees": [90, 91]}
+    rows = [
+        log.ok(log.spec(method=name, n_features=1 if name == "trees" else 128, multiple=None, trial=t), score)
+        for name, each in scores.items() for t, score in enumerate(each)
+    ]  # fmt: skip
+    table = data_tables(load_results(log.write(tmp_path / "one", config, rows)))[0]
+    last = rows_of(table)[-1]
+    assert (last["columns"], last["map"], last["better than RFF by"]) == ("–", "trees", "+20.00")
+    said = " ".join(table.notes)
+    assert "QMC with 128 columns has the best mean, but" in said
+    assert "beside RFF with 128 columns. trees, without a map, has a better mean than every map." in said
+
+
 def test_of_one_trial_on_own_data_no_interval_is_spoken_of(tmp_path):
     table = on_own_data(tmp_path / "one", {"RFF": [70], "QMC": [75]})
     said = " ".join(table.notes)
@@ -258,13 +275,16 @@ def test_own_data_gets_what_it_needs(tmp_path):
     data.to_csv(tmp_path / "mine.csv", index=False)
     found = own_data(str(tmp_path / "mine.csv"))
     assert found.preprocess["default"] == ["impute-median", "onehot", "clip", "standard"]
-    assert "RFF" in found.methods
-    assert all(method.features != "none" for method in found.methods.values())
+    board = load_experiment("board").methods
+    assert set(found.methods) == set(board) - {"kernel ridge"}  # which takes too long
+    assert {name for name, each in found.methods.items() if each.features == "none"} == {"linear", "boosted trees"}
+    assert {spec.n_features for spec in found.grid() if spec.method == "SORF"} == {128, 512}
+    assert not maps_left_out(found)
 
 
 def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
-    seconds = iter([1000.0, 0.0, 200.0, 0.0, 20.0, 10.0])  # of each plan the trials, and what they cost
+    seconds = iter([1000.0, 0.0, 200.0, 0.0, 20.0, 10.0])  # of each plan the trials, then those of cost
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: next(seconds))
     planned = own_data(str(tmp_path / "mine.csv"), budget=Budget(2))
     assert ([*planned.n_features["default"]], planned.trials) == (list(entry.PLANS[2][0]), {"default": 5})
@@ -274,6 +294,32 @@ def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
     )
     with pytest.raises(ConfigError, match=least):
         own_data(str(tmp_path / "mine.csv"), budget=Budget(1))
+
+
+def test_minutes_leave_out_the_dearest_maps_where_all_do_not_fit(tmp_path, monkeypatch):
+    pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
+
+    def seconds(specs, workers):
+        return sum(50.0 if spec.method == "TEFM" else 1.0 for spec in specs)
+
+    monkeypatch.setattr(entry, "run_seconds", seconds)
+    planned = own_data(str(tmp_path / "mine.csv"), budget=Budget(1))  # 23 methods at one size, one trial, twice
+    assert maps_left_out(planned) == "left out, to take no longer: TEFM"
+    assert planned.size() == 23
+
+
+def test_it_is_said_beforehand_how_long_it_takes_and_for_which_dataset_one_s_own_map_wants_minutes(mine, monkeypatch):
+    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 2.0 * len(specs))
+    experiment = own_map(mine, ["phoneme", "cod-rna"])
+    assert forecast(experiment, 1, mine).said("Mine") == ["this takes about 48 s"]  # 16 trials, then 8 of cost
+    done = {spec.key for spec in experiment.grid()}
+    assert forecast(experiment, 1, mine, done).seconds == 16.0
+    takes, wants = forecast(experiment, 1, mine, slow=3e-4).said("Mine")
+    assert wants.startswith("warning: Mine wants minutes for cod-rna (about ")
+    assert "phoneme" not in wants
+    *_, too_long = forecast(experiment, 1, mine, slow=1e-2).said("Mine")
+    assert "a trial of Mine may take longer than 10 min on cod-rna" in too_long
+    assert "min" in takes or " s" in takes
 
 
 def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
@@ -336,8 +382,8 @@ def test_a_map_that_fails_on_a_dataset_counts_as_the_constant_there(tmp_path, mo
     (row,) = rows_of(at_seconds)
     assert (row["gain, %"], row["left out"]) == ("-20.0", "")  # as at equal columns, in the middle of +10 and -50
     assert (
-        "A failed trial counts as a constant, whatever it would have cost. Without its failed trials QMC gains +10.0 % at "
-        "RFF's seconds with 128 columns."
+        "A failed trial counts as a constant, whatever it would have cost. Without its failed trials QMC gains "
+        "+10.0 % at RFF's seconds with 128 columns."
     ) in at_seconds.notes
     assert "In every row: 2 datasets, 2 trials, 2 failures." in table.notes
     assert "Without its failed trials QMC gains +10.0 % at 128 columns." in table.notes
@@ -396,6 +442,10 @@ def test_data_that_cannot_be_used_is_refused_at_once(tmp_path, lines, message):
         (["--small"], "give a map"),
         (["sorf", "--small", "--full"], "give one of --small, --full"),
         (["--minutes", "3"], "give a map"),
+        (["sorf", "--minutes", "0"], "--minutes must be greater than 0, got 0"),
+        (["non"], "unknown feature map 'non'; valid: "),
+        (["none"], "none means no feature map, so there is nothing to check"),
+        (["sorf", "--datasets", "egg"], "--datasets: unknown dataset of the board 'egg'"),
         (["sorf", "--nonce", "x"], "goes with it"),
         (["sorf", "--check", "x"], "the folder has them"),
         (["sorf", "--save", "x"], "keeps a map in a file"),
