@@ -10,10 +10,13 @@ drawn from those measured. Writes calibration.csv beside the trials, which the b
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import gains, losses, references
@@ -24,12 +27,14 @@ from rffbench.report.frame import load_results
 SIMULATIONS = 400
 
 
-def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:
-    """How often each verdict is reached, a row a map named beforehand that the results have."""
+def measured(
+    folder: Path, datasets: int | None = None, trials: int | None = None
+) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], float]]:
+    """Of each map named beforehand that the results have: what its row begins with, the errors that are simulated, one
+    a dataset, and the spread of its true gains."""
     results = load_results(folder)
     found = gains(losses(results), references())
     found = found[found["n_features"] == COLUMNS]
-    rows = []
     for method in (name for name in CONFIRMATORY if name in results.methods):
         of_datasets = {str(name): each["gain"].dropna().to_numpy()
                        for name, each in found[found["method"] == method].groupby("dataset")}  # fmt: skip
@@ -39,12 +44,19 @@ def calibrate(folder: Path, datasets: int | None = None, trials: int | None = No
         means = np.array([of_datasets[name].mean() for name in errors.index])
         beyond = means.var(ddof=1) - np.mean(errors**2) if len(means) > 1 else 0.0
         spread = float(np.sqrt(max(0.0, beyond)))
-        measured = np.mean([len(each) for each in of_datasets.values()])
+        there = np.mean([len(each) for each in of_datasets.values()])
         simulated = np.random.default_rng(0).choice(errors, datasets or len(errors), replace=datasets is not None)
-        simulated = simulated * np.sqrt(measured / (trials or measured))
-        row = {"map": method, "datasets": len(simulated), "trials": trials or round(measured),
+        simulated = simulated * np.sqrt(there / (trials or there))
+        row = {"map": method, "datasets": len(simulated), "trials": trials or round(there),
                "noise": float(np.median(simulated)) / REGION, "spread": spread / REGION}  # fmt: skip
-        for kind, width in (("", 0.0), (" with spread", spread)):
+        yield row, simulated, spread
+
+
+def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:
+    """How often each verdict is reached, a row a map named beforehand that the results have."""
+    rows = []
+    for row, simulated, of_map in measured(folder, datasets, trials):
+        for kind, width in (("", 0.0), (" with spread", of_map)):
             none, edge, twice = (calibration(simulated, gain, SIMULATIONS, width) for gain in (0.0, REGION, 2 * REGION))
             row |= {f"false better{kind}": none["better"], f"false worse{kind}": none["worse"],
                     f"better at the edge{kind}": edge["better"], f"found{kind}": twice["better"]}  # fmt: skip

@@ -5,20 +5,27 @@ import functools
 
 import pandas as pd
 
+from rffbench.config.dryrun import run_seconds
+from rffbench.config.loading import load_experiment
 from rffbench.data.cards import load_card
-from rffbench.report.board import questions, tables
+from rffbench.report.board import draws, front, questions, tables
 from rffbench.report.board.answers import Answer, Number
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DRAWS
 from rffbench.report.board.score import BASELINE
 from rffbench.report.board.solvers import over_the_direct_solve
 from rffbench.report.board.standing import Board, load_board, shape
 from rffbench.report.board.summary import Summary, summaries
-from rffbench.report.board.views import cost_ratios, outside
+from rffbench.report.board.views import Cost, cost_ratios, outside
 from rffbench.report.frame import load_protocols
 from tests.helpers.findings import ROOT, finding, span
 from tests.helpers.findings import signed as with_sign
 
-README, ADVICE = "README.md", "docs/choose-a-map.md"
+README, ADVICE, PAGE_OF_BOARD, SMALL = (
+    "README.md",
+    "docs/choose-a-map.md",
+    "docs/board/results.md",
+    "docs/board/small.md",
+)
 SAME = ("SORF", "orthogonal", "QMC", "quadrature")
 
 
@@ -68,7 +75,7 @@ def percent(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    return f"{100 * value:.1f}".replace("-", "−")
+    return f"{100 * value:z.1f}".replace("-", "−")
 
 
 def losing(found: Summary) -> str:
@@ -83,7 +90,8 @@ def gaining(found: Summary) -> str:
 
 
 def spread(found: Number, decimals: int = 2) -> str:
-    return f"{found.value:.{decimals}f} ({found.low:.{decimals}f} to {found.high:.{decimals}f})".replace("-", "−")
+    shown = (f"{each:z.{decimals}f}" for each in (found.value, found.low, found.high))
+    return "{} ({} to {})".format(*shown).replace("-", "−")
 
 
 def share(found: Number) -> str:
@@ -110,23 +118,30 @@ def fourier_maps_are_the_same_at_512_columns_and_at_equal_seconds() -> str:
 
 
 @functools.cache
-def seconds_of_sorf() -> tuple[str, str]:
-    """Map and prediction over RFF's, both with 512 columns, from 100 inputs on and up to 22."""
-    ratios = cost_ratios(board().costs("map").dropna(), COLUMNS).xs(("SORF", COLUMNS), level=("method", "n_features"))
+def seconds_of(method: str, clock: Cost) -> tuple[list[float], list[float]]:
+    """A map's seconds over RFF's, both with 512 columns, on datasets from 100 inputs on, and up to 22."""
+    ratios = cost_ratios(board().costs(clock).dropna(), COLUMNS).xs((method, COLUMNS), level=("method", "n_features"))
     inputs = {name: shape(name)[1] for name in board().datasets}
     many = [ratios[name] for name, d in inputs.items() if d >= 100]
     few = [ratios[name] for name, d in inputs.items() if d <= 22]
     assert len(many) == 5
-    assert max(many) < 1 < min(few)
-    return span(many, 1), span(few, 1)
+    assert len(few) == 18
+    assert max(many) < 1
+    return many, few
 
 
 @finding(ADVICE)
-def sorf_takes_less_time_from_100_inputs_on() -> str:
-    many, few = seconds_of_sorf()
+def sorf_and_fastfood_take_less_time_from_100_inputs_on() -> str:
+    fit, alone = (seconds_of("SORF", clock) for clock in ("fit", "map"))
+    of_fastfood = [span(seconds_of("Fastfood", clock)[0], 1) for clock in ("fit", "map")]
+    assert min(alone[1]) > 1
+    assert at_512_columns()["Fastfood"].posterior.verdict == "same"
     return (
-        f"From 100 inputs on, SORF with 512 columns takes {many} times the seconds of random Fourier features for map "
-        f"and prediction, with up to 22 inputs {few} times."
+        f"On the five datasets with 100 inputs or more, SORF with 512 columns takes {span(fit[0], 1)} times the seconds of "
+        "random Fourier features for the map, one fit and prediction, the primary clock of the board. Without the fit it is "
+        f"{span(alone[0], 1)} times. With up to 22 inputs it takes {span(fit[1], 1)} times, and {span(alone[1], 1)} times "
+        f"without the fit. Fastfood, exploratory, is the same as random Fourier features with 512 columns, too. With 100 "
+        f"inputs or more it takes {of_fastfood[0]} times the seconds, and {of_fastfood[1]} times without the fit."
     )
 
 
@@ -135,18 +150,26 @@ def what_should_i_use() -> str:
     """Its five lines."""
     assert number(5, "share of datasets on which kernels vary more").low > 0.5
     found, trees = at_512_columns(), without_a_map()["boosted trees"]
-    assert (found["Nyström RPCholesky"].posterior.verdict, found["SORF"].posterior.verdict) == ("better", "same")
+    named = ("Nyström RPCholesky", "SORF", "Fastfood")
+    assert [found[name].posterior.verdict for name in named] == ["better", "same", "same"]
+    assert named[0] == tables.LANDMARKS
+    assert {each.verdict for each in tables.over_advised(board())} == {"same"}
+    fit, alone = (
+        span([each for name in named[1:] for each in seconds_of(name, clock)[0]], 1) for clock in ("fit", "map")
+    )
+    losses, _ = worst_of_trees()
     assert max(each.median for each in gains(4, 0).values()) < 0
     on_w8a = gains_on_w8a(COLUMNS)
     assert on_w8a["Nyström RPCholesky"] < 0
     return (
         "If you begin, use random Fourier features, and choose kernel, σ and λ by cross-validation: the kernel "
-        "matters more than the map. If later steps make columns dear, use Nyström with RPCholesky: 512 columns gain "
-        f"{gaining(found['Nyström RPCholesky'])}, at equal seconds none is seen. If a class is rare, use no uniform "
+        "matters more than the map. If later steps make columns dear, use Nyström with RPCholesky landmarks: 512 columns "
+        f"gain {gaining(found['Nyström RPCholesky'])}. At equal seconds no gain is seen. If a class is rare, use no uniform "
         f"landmarks: on w8a ({positive_in_w8a()} positive) they lose {percent(on_w8a['Nyström'])} %, RPCholesky ones "
-        f"{percent(on_w8a['Nyström RPCholesky'])} %. If there are 100 inputs or more, use SORF: as good with 512 columns, for "
-        f"{seconds_of_sorf()[0]} times the seconds of map and prediction. If you need no features, use boosted trees: "
-        f"with scikit-learn's defaults they gain {gaining(trees)}."
+        f"{percent(on_w8a['Nyström RPCholesky'])} %. If there are 100 inputs or more, use SORF or, exploratory, Fastfood: as "
+        f"good with 512 columns, for {fit} times the seconds of map, one fit and prediction, {alone} without the fit. If "
+        f"you need no features, try boosted trees (exploratory, two trials): they gain {gaining(trees)}, but lose on "
+        f"{losses} of {trees.datasets} datasets."
     )
 
 
@@ -163,6 +186,82 @@ def gains_on_w8a(columns: int) -> dict[str, float]:
     assert len(of_uniform) == 5
     assert columns == 256 or of_uniform.max() < -0.1
     return rows.groupby("method")["gain"].mean().to_dict()
+
+
+@finding(ADVICE)
+def few_columns_take_rpcholesky_landmarks() -> str:
+    """The same advice as in README.md and in the first lines of the board's page, and why."""
+    means, uniform = tables.over_advised(board())
+    assert (means.method, uniform.method) == ("Nyström k-means", "Nyström")
+    assert means.verdict == uniform.verdict == "same"
+    at = board().at_cost("fit", COLUMNS)
+    dearer = {name: outside(at.trials, name) for name in ("Nyström k-means", "Nyström RPCholesky", "Nyström")}
+    assert dearer["Nyström"] == "1 dearer"
+    of_means, of_chosen = (dearer[f"Nyström {rule}"].removesuffix(" dearer") for rule in ("k-means", "RPCholesky"))
+    return (
+        "For few columns take landmarks by RPCholesky. They were named before the run; the other rules are exploratory. "
+        f"Over RPCholesky landmarks with 512 columns, k-means ones gain {gaining(means)} and uniform ones "
+        f"{signed(uniform.median)} % ({signed(uniform.low)} to {signed(uniform.high)}): both are the same to within 1 %. "
+        f"k-means landmarks cost more than 512 random Fourier features at every size on {of_means} datasets, RPCholesky "
+        f"ones on {of_chosen}, uniform ones on one. The first lines of the board name k-means in three classes of data and "
+        "uniform landmarks in one: these have the largest median there, without a test between landmarks."
+    )
+
+
+@finding(PAGE_OF_BOARD)
+def first_lines_name_landmarks_and_say_which_to_take() -> str:
+    named = [row[2] for row in tables.first_lines(board()).rows]
+    assert {*named} <= {BASELINE, *front.DRAWN}
+    assert [named.count(name) for name in ("Nyström k-means", "Nyström", BASELINE)] == [3, 1, 4]
+    return "For few columns, take Nyström RPCholesky in every class."
+
+
+@finding(ADVICE)
+def draws_by_scores_repeat_columns() -> str:
+    found = draws.distinct(board())
+    assert found.groupby("method")["dataset"].nunique().to_dict() == {"leverage": 28, "surrogate": 28}
+    assert set(found["columns"]) == {COLUMNS}
+    leverage, surrogate = (found.loc[found["method"] == name, "distinct"] for name in DRAWS)
+    at = board().at_cost("memory", COLUMNS)
+    of_memory = {each.method: each for each in summaries(at.trials, DRAWS)}
+    assert [of_memory[name].verdict for name in DRAWS] == ["same", "undecided"]
+    memory = cost_ratios(board().costs("memory").dropna(), COLUMNS)
+    of_draws = [memory.xs((name, COLUMNS), level=("method", "n_features")).median() for name in DRAWS]
+    return (
+        f"Both draw frequencies with repeats: of 512 columns {leverage.median():.0f} are distinct for leverage scores and "
+        f"{surrogate.median():.0f} for surrogate scores, in the median over datasets ({leverage.min()} to {leverage.max()}, "
+        f"{surrogate.min()} to {surrogate.max()}). A repeat is computed once: they take {of_draws[0]:.2f} and {of_draws[1]:.2f} "
+        "times the memory of random Fourier features. At equal memory they have more columns, and leverage scores lose "
+        f"{losing(of_memory['leverage'])}, which is the same, surrogate scores {losing(of_memory['surrogate'])}, which is not "
+        "decided."
+    )
+
+
+@finding(SMALL)
+def the_small_board_takes_minutes() -> str:
+    """By the dry run; and by the seconds that the same maps took on the same datasets and sizes, with two trials, on the
+    whole board."""
+    small = load_experiment("board-small")
+    specs = small.grid()
+    assert {spec.trial for spec in specs} == {0, 1}
+    estimate = run_seconds(specs, 2)
+    trials = board().scores.trials
+    maps = [name for name, each in small.methods.items() if each.features != "none"]
+    same = trials[
+        trials["method"].isin(maps) & trials["dataset"].isin(small.datasets) & (trials["trial"] < 2)
+        & trials["n_features"].isin({spec.n_features for spec in specs} - {1})
+    ]  # fmt: skip
+    seconds = same[["bandwidth_s", "feature_s", "fit_s", "predict_s"]].sum(axis=1)
+    bandwidth_once = seconds - same["bandwidth_s"].where(same["n_features"] != COLUMNS, 0)
+    assert set(maps) - set(same["method"]) == {"simplex"}
+    assert len(same) == 9 * 2 * 2 * 6
+    measured = bandwidth_once.sum() / 2
+    assert measured < 300
+    assert 40 < estimate < 90
+    return (
+        "The dry run estimates about one minute with two workers. On the whole board, the same maps but for simplex took "
+        f"{measured:.0f} s with two workers for as many trials on these datasets, while other work ran."
+    )
 
 
 @finding(ADVICE)
@@ -301,10 +400,27 @@ def without_a_map() -> dict[str, Summary]:
 @finding(ADVICE)
 def boosted_trees_are_ahead_of_rff() -> str:
     trees, linear = (without_a_map()[name] for name in ("boosted trees", "linear"))
+    (wide,) = (each for each in board().without_a_map(2048) if each.method == "boosted trees")
+    assert wide.datasets == 28
+    trials = board().scores.trials
+    assert set(trials.loc[trials["method"] == "boosted trees", "trial"]) == {0, 1}
+    losses, worst = worst_of_trees()
+    many, worst_of_many = worst_of_trees(2048)
     return (
-        f"Exploratory: boosted trees, with scikit-learn's defaults and no map, gain {gaining(trees)} over random "
-        f"Fourier features with 512 columns; a linear model loses {losing(linear)}."
+        f"Exploratory, in two trials: boosted trees, with scikit-learn's defaults and no map, gain {gaining(trees)} over "
+        f"random Fourier features with 512 columns. They lose on {losses} of 28 datasets, most on {worst}. Over those with "
+        f"2,048 columns they gain {gaining(wide)} and lose on {many}, most on {worst_of_many}. A linear model loses "
+        f"{losing(linear)} at 512 columns."
     )
+
+
+@functools.cache
+def worst_of_trees(columns: int = COLUMNS) -> tuple[int, str]:
+    """On how many datasets boosted trees lose to RFF, and most on which two."""
+    rows = tables.gains_of_learners(board(), columns)
+    means = rows[rows["method"] == "boosted trees"].groupby("dataset")["gain"].mean().sort_values()
+    first, second = (f"{name} ({percent(gain)} %)" for name, gain in means.head(2).items())
+    return int((means < 0).sum()), f"{first} and {second}"
 
 
 @finding(ADVICE)
@@ -378,9 +494,9 @@ def the_kernel_matters_more_than_the_map() -> str:
 
 @finding(ADVICE)
 def a_smaller_kernel_error_predicts_between_kinds_of_maps_alone() -> str:
-    delta, frobenius = number(2, "Δ, over all maps"), number(2, "Frobenius error, over all maps")
+    delta, frobenius = number(2, "ridge Δ, over all maps"), number(2, "Frobenius error, over all maps")
     halves = number(2, "losses of half the trials with those of the rest, over Fourier maps (exploratory)")
-    among = number(2, "Δ, over Fourier maps"), number(2, "Frobenius error, over Fourier maps")
+    among = number(2, "ridge Δ, over Fourier maps"), number(2, "Frobenius error, over Fourier maps")
     assert delta.low > 0.5
     assert frobenius.value > 0.5
     assert frobenius.low > 0
@@ -388,7 +504,7 @@ def a_smaller_kernel_error_predicts_between_kinds_of_maps_alone() -> str:
     assert among[0].low < 0 < among[0].high
     return (
         f"At one bandwidth and 512 columns, maps with a smaller kernel error have a smaller test error: over 22 maps "
-        f"the rank correlation is {spread(delta)} for Δ and {spread(frobenius)} for the Frobenius error. Among the ten "
+        f"the rank correlation is {spread(delta)} for Δ at the λ of kernel ridge and {spread(frobenius)} for the Frobenius error. Among the ten "
         f"Fourier maps it is {spread(among[0])} and {spread(among[1])}. Their order by test error is mostly chance: "
         f"with half the trials it correlates with that of the other half by {spread(halves)}."
     )

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
 from rffbench.report.board.statistics import REGION, groups_of
-from rffbench.report.board.summary import Summary
+from rffbench.report.board.summary import Summary, signed
 from rffbench.report.significance import LEVEL
 from rffbench.report.strips import Strip, Strips
 from rffbench.report.text_table import NOT_RUN
@@ -32,8 +32,8 @@ class Number:
     @property
     def cells(self) -> tuple[str, str]:
         """The value and its interval as cells have them."""
-        value = NOT_RUN if np.isnan(self.value) else f"{self.value:+.2f}"
-        return value, NOT_RUN if np.isnan(self.low) else f"{self.low:+.2f} to {self.high:+.2f}"
+        value = NOT_RUN if np.isnan(self.value) else signed(self.value, 2)
+        return value, NOT_RUN if np.isnan(self.low) else f"{signed(self.low, 2)} to {signed(self.high, 2)}"
 
     @property
     def is_apart(self) -> bool:

@@ -8,7 +8,20 @@ from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import BASELINE
 from rffbench.report.board.standing import Board
 from rffbench.report.board.statistics import bootstrap, performance_profile
+from rffbench.report.board.summary import in_percent
 from rffbench.report.board.views import cost_curves
+
+DRAWN = (BASELINE, *CONFIRMATORY, "Nyström", "Nyström k-means")
+"""The maps that the figures of cost tell apart: RFF, those named beforehand, and those that the page's first lines name
+besides."""
+
+
+def others(board: Board) -> str:
+    """Which maps are grey in the figures of cost, in a sentence."""
+    found = [name for name in board.maps if name not in DRAWN]
+    if not found:
+        return ""
+    return f"Grey are the {len(found)} other maps: {', '.join(found)}. The tables below have them by name."
 
 
 def points(board: Board) -> tuple[pd.DataFrame, str]:
@@ -53,7 +66,8 @@ def means(rows: pd.DataFrame) -> pd.DataFrame:
 # ---- Performance profiles --------------------------------------------------------------------------------------------
 
 TARGET = 1024
-"""The columns with which RFF's loss is the one to come to: the most that every map with known seconds has run at."""
+"""The columns with which RFF's loss is the one to come to: the most that all maps but TEFM
+were timed with."""
 
 
 def profiles(board: Board) -> pd.DataFrame | None:
@@ -66,12 +80,16 @@ def profiles(board: Board) -> pd.DataFrame | None:
     return performance_profile(reached[[*first, *reached.columns.difference(first)]])
 
 
-def profiles_in_words(shares: pd.DataFrame) -> str:
-    """What the profiles are, and each map's share within twice the cheapest one's seconds."""
+def profiles_in_words(board: Board, shares: pd.DataFrame) -> str:
+    """What the profiles are, each map's share within twice the cheapest one's seconds, and which maps were not timed up
+    to `TARGET` columns."""
     within = shares[shares.index <= 2].iloc[-1].sort_values(ascending=False)
-    said = ", ".join(f"{name} {share:.0%}" for name, share in within.items())
+    said = ", ".join(f"{name} {in_percent(share)}" for name, share in within.items())
+    most = board.costs("fit").dropna().groupby("method")["n_features"].max()
+    short = [f"{name} was timed with at most {size:,} columns" for name, size in most.items() if size < TARGET]
+    less = f" {'; '.join(short)}: with more it might come to that loss on more datasets." if short else ""
     return (
         f"The performance profiles (Dolan and Moré 2002) ask how soon a map comes to the loss of RFF with {TARGET:,} "
         "columns, to within 1 % of a dataset's unit. On every dataset the cheapest map counts as 1. The share of "
-        f"datasets on which a map costs at most twice that: {said}."
+        f"datasets on which a map costs at most twice that: {said}.{less}"
     )

@@ -16,8 +16,8 @@ from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import front, run_tables, tables
 from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.questions import answers
-from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS, LEFT_OUT
-from rffbench.report.board.score import BASELINE, CELL, losses
+from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
+from rffbench.report.board.score import CELL, losses
 from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, TIMED, Board
 from rffbench.report.board.views import CLOCKS, MEMORY, SESSION
@@ -99,14 +99,13 @@ def _front(board: Board) -> Section:
     from rffbench.report.figures.board import front_figure, profile_figure
 
     rows, axis = front.points(board)
-    named = (BASELINE, *CONFIRMATORY)
-    figure = front_figure(front.medians(rows), named, axis)
+    figure = front_figure(front.medians(rows), front.DRAWN, axis)
     but = "" if axis == "seconds" else ", as seconds have not been measured yet"
-    said = [f"The median over datasets, against {axis}{but}."]
+    said = [f"The median over datasets, against {axis}{but}. {front.others(board)}".rstrip()]
     pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
     if (shares := front.profiles(board)) is not None:
-        said.append(front.profiles_in_words(shares))
-        figure = profile_figure(shares, named, front.TARGET)
+        said.append(front.profiles_in_words(board, shares))
+        figure = profile_figure(shares, front.DRAWN, front.TARGET)
         pictures.append(Picture("board-profiles", "Performance profiles of seconds, a line a map.", figure))
     return Section("Loss against cost", said, pictures=pictures)
 
@@ -161,9 +160,10 @@ def _each_dataset(board: Board) -> Section:
     from rffbench.report.figures.board import fronts_figure
 
     rows, axis = front.points(board)
-    figure = fronts_figure(front.means(rows), (BASELINE, *CONFIRMATORY), axis)
+    figure = fronts_figure(front.means(rows), front.DRAWN, axis)
     picture = Picture("board-fronts", f"Loss against {axis} on every dataset, a curve a map.", figure)
-    return Section("On every dataset", [LEFT_OUT], [run_tables.datasets(board)], [picture])
+    said = [LEFT_OUT, front.others(board)]
+    return Section("On every dataset", [each for each in said if each], [run_tables.datasets(board)], [picture])
 
 
 def _chosen(board: Board) -> Section:

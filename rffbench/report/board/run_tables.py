@@ -14,7 +14,7 @@ from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import BASELINE, loss_name
 from rffbench.report.board.standing import CALIBRATION, PARTS, Board, shape
 from rffbench.report.board.statistics import GROUPS
-from rffbench.report.board.summary import MARK
+from rffbench.report.board.summary import MARK, in_percent
 from rffbench.report.edges import TUNED, Edge, edges, grid_of
 from rffbench.report.text_table import NOT_RUN, Table
 from rffbench.trials.edges import edge_of
@@ -70,8 +70,8 @@ def _ends_chosen(board: Board, trials: pd.DataFrame, tuned: str, symbol: str) ->
     said = []
     for end in ("smallest", "largest"):
         of_maps = (ends == end).groupby(level=0).mean()
-        most = f" (most often for {of_maps.idxmax()}, in {of_maps.max():.0%})" if of_maps.max() > 0 else ""
-        said.append(f"the {end} in {(ends == end).mean():.1%}{most}")
+        most = f" (most often for {of_maps.idxmax()}, in {in_percent(of_maps.max())})" if of_maps.max() > 0 else ""
+        said.append(f"the {end} in {in_percent((ends == end).mean(), 1)}{most}")
     return f"{symbol} is {' and '.join(said)} of the trials at {COLUMNS} columns."
 
 
@@ -124,7 +124,7 @@ def calibration(board: Board) -> Table | None:
               "found"]  # fmt: skip
     table = Table("Simulated boards: how often a verdict is reached", header, stub=1)
     for row in found.to_dict("records"):
-        shares = [f"{row[name]:.1%} / {row[f'{name} with spread']:.1%}" for name in header[5:]]
+        shares = [f"{in_percent(row[name], 1)} / {in_percent(row[f'{name} with spread'], 1)}" for name in header[5:]]
         table.rows.append([str(row["map"]), str(row["datasets"]), str(row["trials"]), f"{row['noise']:.2f}",
                            f"{row['spread']:.2f}", *shares])  # fmt: skip
     table.notes = [
@@ -144,14 +144,20 @@ def _required(found: pd.DataFrame) -> str:
         false = max(row[f"false better{kind}"] + row[f"false worse{kind}"] for kind in kinds)
         edge = max(row[f"better at the edge{kind}"] for kind in kinds)
         share = min(row[f"found{kind}"] for kind in kinds)
-        said = [f"{false:.1%} false"] * (false > MOST_FALSE) + [f"{edge:.1%} better at the edge"] * (edge > MOST_FALSE)
-        said += [f"{share:.1%} found"] * (share < LEAST_FOUND)
+        said = [f"{in_percent(false, 1)} false where the true gain is 0"] * (false > MOST_FALSE)
+        said += [f"{in_percent(edge, 1)} better where it is 1 %"] * (edge > MOST_FALSE)
+        said += [f"{in_percent(share, 1)} better where it is 2 %"] * (share < LEAST_FOUND)
         if said:
-            missed.append(f"{row['map']} ({', '.join(said)})")
-    return (
-        f"Required: at most {MOST_FALSE:.0%} false (better or worse), at most {MOST_FALSE:.0%} better at the edge, "
-        f"and at least {LEAST_FOUND:.0%} found. Missed by {' and '.join(missed) or 'none'}."
+            missed.append(f"Missed by {row['map']}: {', '.join(said)}.")
+    required = (
+        f"Required: at most {in_percent(MOST_FALSE)} false verdicts, be they worse or better, where the true gain is "
+        f"0; at most {in_percent(MOST_FALSE)} better where it is 1 %, as that is no gain; at least "
+        f"{in_percent(LEAST_FOUND)} better where it is 2 %. "
     )
+    if not missed:
+        return f"{required}All maps meet this."
+    maps = " ".join(missed)
+    return f"{required}Of a cell's two numbers the worse one counts. {maps} Their verdicts are less sure than .95."
 
 
 # ---- What is in, and where it ran ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.report.board.statistics import FEWEST, REGION, Posterior, bootstrap, signed_rank
+from rffbench.report.board.statistics import FEWEST, REGION, SURE, Posterior, bootstrap, signed_rank
 from rffbench.report.board.views import outside
 from rffbench.report.text_table import NOT_RUN, Table
 
@@ -90,8 +90,19 @@ def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION
 
 
 def percent(value: float, decimals: int = 1) -> str:
-    """A gain as cells have it: in %, with its sign."""
-    return NOT_RUN if np.isnan(value) else f"{100 * value:+.{decimals}f}"
+    """A gain as cells have it: in %, with its sign, which a rounded 0 has not."""
+    return NOT_RUN if np.isnan(value) else signed(100 * value, decimals)
+
+
+def signed(value: float, decimals: int = 1) -> str:
+    """A number with its sign, which a rounded 0 has not."""
+    text = f"{value:+.{decimals}f}"
+    return text if float(text) else text[1:]
+
+
+def in_percent(value: float, decimals: int = 0) -> str:
+    """A share as sentences have it, in %."""
+    return f"{100 * value:.{decimals}f} %"
 
 
 def interval(low: float, high: float) -> str:
@@ -103,7 +114,14 @@ def odds(posterior: Posterior) -> str:
     """The probabilities better | same | worse."""
     if np.isnan(posterior.better):
         return NOT_RUN
-    return " | ".join(f"{each:.2f}" for each in (posterior.better, posterior.same, posterior.worse))
+    return " | ".join(map(_probability, (posterior.better, posterior.same, posterior.worse)))
+
+
+def _probability(value: float) -> str:
+    """A probability with two decimals, or with as many as show on which side of `SURE` it is."""
+    return next(
+        text for decimals in range(2, 18) if (float(text := f"{value:.{decimals}f}") >= SURE) == (value >= SURE)
+    )
 
 
 def summary_table(title: str, found: Sequence[Summary]) -> Table:

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from rffbench.data.cards import load_card
 from rffbench.parameters import TIMES_MEDIAN
+from rffbench.report.board import draws
 from rffbench.report.board.advice import Advice, advise, classes
 from rffbench.report.board.answers import Answer
+from rffbench.report.board.questions import RIDGE_DELTA, ROOT_DELTA
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
-from rffbench.report.board.score import BASELINE, gains, losses
+from rffbench.report.board.score import BALANCED, BASELINE, gains, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
 from rffbench.report.board.summary import (
@@ -71,11 +74,12 @@ def first_lines(board: Board) -> Table:
             table.rows.append([f"{data.rows}, {data.inputs}", budget, *_advice_cells(advice[-1])])
     given = [each for each in advice if each]
     table.notes = [
-        "For each class of datasets, the map with the largest median gain over RFF; or RFF, where no gain is clearly "
-        "above 0. The gain is measured so: each dataset is given the map that did best on the others. Not on: "
-        "datasets of the class on which the map loses more than 1 % to RFF; over all datasets, the table of verdicts "
-        "below has the worst one of each map.",
+        "Exploratory: the table was not registered. For each class of datasets, the map with the largest median "
+        "gain over RFF; or RFF, where no gain is clearly above 0. The gain is measured so: each dataset is given "
+        "the map that did best on the others. Not on: datasets of the class on which the map loses more than 1 % to "
+        "RFF; over all datasets, the table of verdicts below has the worst one of each map.",
         *_where_rff_is_named(given),
+        *_of_landmarks(board),
         f"RFF's time: its seconds with {COLUMNS} columns, of the map, one fit and prediction." if timed else
         "At equal seconds nothing is known yet; the columns of Nyström cost more.",
         *(_untimed(board, timed, given) if timed else []),
@@ -100,6 +104,33 @@ def _where_rff_is_named(given: Sequence[Advice]) -> list[str]:
         for each in given if each.method == BASELINE
     ]  # fmt: skip
     return [f"Where RFF is named, the maps so chosen gain {'; '.join(said)}."] if said else []
+
+
+LANDMARKS = "Nyström RPCholesky"
+"""The map that is advised for few columns."""
+
+
+def over_advised(board: Board) -> list[Summary]:
+    """What the other Nyström maps gain over the advised one at equal columns; empty where any has not run."""
+    others = ("Nyström k-means", "Nyström")
+    if not {LANDMARKS, *others} <= set(board.maps):
+        return []
+    found = summaries(at_columns(board.losses_of_maps, board.known, COLUMNS, LANDMARKS), others)
+    return found if len(found) == len(others) else []
+
+
+def _of_landmarks(board: Board) -> list[str]:
+    """Why these landmarks are advised and not the class's best, as a note; only where all are the same."""
+    found = over_advised(board)
+    if not found or any(each.verdict != "same" for each in found):
+        return []
+    said = ", ".join(f"{each.method} {each.said}" for each in found)
+    return [
+        f"For few columns, take {LANDMARKS} in every class. The table names the largest median without a test between "
+        f"landmarks. Over {LANDMARKS} the others gain, on all datasets: {said}. That is the same to within 1 %. "
+        f"{LANDMARKS} was named before the run. Uniform landmarks miss a rare class (w8a), and of the three k-means "
+        "takes the most seconds, as the tables below show."
+    ]
 
 
 def _untimed(board: Board, timed: AtCost, given: Sequence[Advice]) -> list[str]:
@@ -143,9 +174,15 @@ def verdicts(board: Board) -> Table:
         "verdict does not use p: it is better, same or worse where that has a probability of .95 or more, else "
         "undecided. Gains within ±1 % are the same. Worst dataset: where the map gains least. A failed trial counts as "
         "a constant.",
+        *_drawn(board),
         *_without_failures(board, failed),
     ]
     return table
+
+
+def _drawn(board: Board) -> list[str]:
+    """How many of their columns are distinct, where maps draw again, as a note."""
+    return [said] if (said := draws.in_words(board, "Leverage and surrogate")) else []
 
 
 def _without_failures(board: Board, failed: Mapping[str, int]) -> list[str]:
@@ -196,6 +233,8 @@ def by_cost(board: Board, of: Cost) -> Table | None:
         mine = found[COLUMNS].get(name) if COLUMNS in views else None
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and mine.is_enough else NOT_RUN])
+    if of == "memory":
+        table.notes = _drawn(board)
     if of == "tuning":
         table.notes = [
             "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."
@@ -216,19 +255,93 @@ def _marked(name: str) -> str:
     return f"{name} {MARK}" if name in CONFIRMATORY else name
 
 
+CONSTANT = "constant"
+"""The best constant of the training rows, as a learner."""
+WIDE = 2048
+"""The columns of RFF with which learners without a map are compared, too."""
+
+
 def without_a_map(board: Board) -> Table | None:
-    """What learners on the rows themselves gain over RFF; None where none has run."""
-    if not (found := board.without_a_map(COLUMNS)):
+    """What learners on the rows themselves gain over RFF, and a constant; None where none has run."""
+    if not board.without_a_map(COLUMNS):
         return None
-    table = summary_table(f"Learners without a map, over RFF at {COLUMNS} columns", found)
+    learners = [*board.not_maps, CONSTANT]
+    at, wide = gains_of_learners(board, COLUMNS), gains_of_learners(board, WIDE)
+    over_wide = {each.method: each for each in summaries(wide, learners)}
+    means = at.pivot_table(index="dataset", columns="method", values="gain")
+    header = ["learner", "gain, %", "95 %", "better | same | worse", "worst dataset", f"over {WIDE:,} columns",
+              *_SCORES, "trials", "datasets"]  # fmt: skip
+    table = Table(f"Learners without a map, over RFF at {COLUMNS} columns (exploratory)", header, stub=1)
+    scores = _scores_of_learners(board)
+    for each in summaries(at, learners):
+        trials = at.loc[at["method"] == each.method, "trial"].nunique()
+        of_learner = scores[scores["method"] == each.method][list(_SCORES.values())].median()
+        cells = [NOT_RUN if np.isnan(value) else f"{value:.3g}" for value in of_learner]
+        table.rows.append([
+            each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior),
+            _worst(means[each.method]), _shown(over_wide.get(each.method)), *cells,
+            "" if each.method == CONSTANT else str(trials), str(each.datasets),
+        ])  # fmt: skip
     table.notes = [
-        "Boosted trees are scikit-learn's, with its defaults. A trial is compared with RFF's of the same split."
+        "Boosted trees are scikit-learn's, with its defaults. A trial is compared with RFF's of the same split. Test "
+        "error, AUC and RMSE are medians over the datasets that the learner has run on. Boosted trees have "
+        "probabilities, but the board asks for no log-loss. Seconds and memory of learners were not measured.",
+        *_on_few_rows(board),
     ]
     return table
 
 
+def gains_of_learners(board: Board, columns: int) -> pd.DataFrame:
+    """The gains of learners and of a constant over RFF at that many columns, each on the trials that both have."""
+    own = board.losses["method"].isin(board.not_maps)
+    of_rff = board.losses[(board.losses["method"] == BASELINE) & (board.losses["n_features"] == columns)]
+    level = of_rff["dataset"].map({name: each.constant for name, each in board.known.items()}).astype(float)
+    constant = of_rff.assign(method=CONSTANT, loss=level, failed=False)
+    rows = pd.concat([board.losses[own], of_rff, constant])
+    return gains(rows.assign(n_features=columns), board.known)
+
+
+_SCORES = {"test error, %": "error", "AUC": "auc", "RMSE over RFF's": "rmse"}
+
+
+def _scores_of_learners(board: Board) -> pd.DataFrame:
+    """By dataset and learner, a constant too, the means over trials of what `_SCORES` has."""
+    trials = board.scores.trials
+    means = trials[trials["method"].isin(board.not_maps)].groupby(["dataset", "method"], sort=False)
+    found = means[["accuracy", "auc", "rmse"]].mean().reset_index()
+    found["error"] = 100 - found["accuracy"]
+    of_rff = trials[(trials["method"] == BASELINE) & (trials["n_features"] == COLUMNS)]
+    rmse = of_rff.groupby("dataset")["rmse"].mean()
+    found["rmse"] /= found["dataset"].map(rmse)
+    constant = []
+    for name in found["dataset"].unique():
+        known, classes = board.known.get(name), load_card(name).classes
+        loss = known.constant if known else np.nan
+        if classes:
+            error = 1 - max(classes.values()) / sum(classes.values()) if name in BALANCED else loss
+            constant.append({"dataset": name, "method": CONSTANT, "error": 100 * error, "auc": 0.5})
+        else:
+            constant.append({"dataset": name, "method": CONSTANT, "rmse": np.sqrt(loss) / rmse.get(name, np.nan)})
+    return pd.concat([found, pd.DataFrame(constant)])
+
+
+def _on_few_rows(board: Board) -> list[str]:
+    """On which datasets kernel ridge has run, and on how many rows it is tuned, as a note."""
+    name = "kernel ridge"
+    if name not in board.not_maps:
+        return []
+    grid, trials = board.scores.grid, board.scores.trials
+    run = trials.loc[trials["method"] == name, "dataset"].unique()
+    most = max(shape(each)[0] for each in run)
+    tuned = grid.setting("kernel", method=name)["gamma"]["rows"]
+    return [
+        f"Kernel ridge has run on the {len(run)} datasets of at most {most:,} training rows; the "
+        f"{len(board.datasets) - len(run)} others have more. Its σ and λ are chosen on at most {tuned:,} rows."
+    ]
+
+
 BESIDE = {"accuracy": "test error, %", "auc": "AUC", "rmse": "RMSE over RFF's", "kernel_error": "kernel error",
-          "delta_error": "Δ"}  # fmt: skip
+          "delta_error": ROOT_DELTA}  # fmt: skip
 """What else is measured of a map, and the headers."""
 
 
@@ -242,18 +355,40 @@ def beside(board: Board) -> Table:
     means["rmse"] /= means["dataset"].map(of_rff)
     costs = {"seconds over RFF's": board.costs("fit"), "memory over RFF's": board.costs("memory")}
     ratios = {name: _over_baseline(each) for name, each in costs.items() if len(each.dropna())}
+    if len(of_kernel := _ridge_deltas(board)):
+        ratios = {RIDGE_DELTA: of_kernel, **ratios}
     table = Table(f"Medians over datasets, at {COLUMNS} columns", ["map", *BESIDE.values(), *ratios], stub=1)
     for name, mine in means.groupby("method", sort=False):
         cells = [NOT_RUN if np.isnan(value) else f"{value:.3g}" for value in mine[list(BESIDE)].median()]
-        cells += [f"{each[name]:.2f}" if name in each else NOT_RUN for each in ratios.values()]
+        cells += [_beside_cell(each.get(name, np.nan), called) for called, each in ratios.items()]
         table.rows.append([_marked(str(name)), *cells])
     table.notes = [
         "Test error and AUC over classifications, RMSE over regressions. Kernel error: ‖K̃ − K‖/‖K‖ in the Frobenius "
-        "norm. Each map chose its own σ, so that the errors are of different kernels; question 2 compares at one σ. "
+        "norm. Each map chose its own σ, so that these errors are of different kernels. "
+        f"The {ROOT_DELTA} and the {RIDGE_DELTA} are ‖(K + nλI)^−½(K̃ − K)(K + nλI)^−½‖₂ on 1,000 training rows. "
+        f"The {ROOT_DELTA} has λ = 1/√n, at the map's own σ. The {RIDGE_DELTA} has the λ that kernel ridge chooses on "
+        "these rows, at the σ that RFF chose; it is the Δ of question 2. "
         f"The maps {', '.join(OF_ANOTHER_KERNEL)} change the kernel on purpose: their errors mean nothing here. "
-        "Ridge regression gives no probabilities, so there is no log-loss, and all its coefficients differ from 0.",
+        "Ridge regression gives no probabilities, so maps have no log-loss, and all its coefficients differ from 0.",
+        *_drawn(board),
     ]
     return table
+
+
+def _ridge_deltas(board: Board) -> pd.Series:
+    """By map, the median over datasets of the ridge Δ, the mean over trials; empty where that has not run."""
+    results = board.results.get("board-one-sigma")
+    if results is None:
+        return pd.Series(dtype=float)
+    trials = results.trials[results.trials["n_features"] == COLUMNS]
+    means = trials.groupby(["dataset", "method"])["ridge_delta_error"].mean()
+    return means.groupby(level="method").median()
+
+
+def _beside_cell(value: float, called: str) -> str:
+    if np.isnan(value):
+        return NOT_RUN
+    return f"{value:.3g}" if called == RIDGE_DELTA else f"{value:.2f}"
 
 
 def _over_baseline(costs: pd.DataFrame) -> pd.Series:

@@ -15,7 +15,14 @@ from rffbench.report.figures.style import headline, legend_below, log_axis, pane
 from rffbench.report.strips import Strips
 
 GREY: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.7, "zorder": 1}
+GREY_STYLE = 7
+"""The number of the first style that is grey."""
 AXES = {"columns": "columns", "seconds": "seconds of map, one fit and prediction, over RFF's with 512 columns"}
+
+
+def _coloured(index: int) -> dict[str, Any]:
+    """The style of the named map with this number, without the grey one, as all other maps are grey."""
+    return style_of(index + (index >= GREY_STYLE))
 
 
 def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figure:
@@ -39,7 +46,7 @@ def profile_figure(shares: pd.DataFrame, named: Sequence[str], columns: int) -> 
     figure, (panel,) = panels(1, 6.4, 3.8, above=0.5)
     handles: dict[str, Any] = {}
     for index, name in enumerate(name for name in named if name in shares):
-        style: dict[str, Any] = {"markevery": (3 * index, 30), "zorder": 3, **style_of(index)}
+        style: dict[str, Any] = {"markevery": (3 * index, 30), "zorder": 3, **_coloured(index)}
         handles[name] = panel.step(shares.index, shares[name], where="post", **style)[0]
     for name in shares.columns.difference(list(named)):
         handles["others"] = panel.step(shares.index, shares[name], where="post", **GREY)[0]
@@ -125,5 +132,5 @@ def _curves(panel: Axes, curves: pd.DataFrame, named: Sequence[str]) -> dict[str
         handles["others"] = panel.plot(mine["x"], mine["y"], **GREY)[0]
     for index, method in enumerate(name for name in named if name in present):
         mine = curves[curves["method"] == method].sort_values("x")
-        handles[method] = panel.plot(mine["x"], mine["y"], **{**style_of(index), "zorder": 3})[0]
+        handles[method] = panel.plot(mine["x"], mine["y"], **{**_coloured(index), "zorder": 3})[0]
     return dict(sorted(handles.items(), key=lambda item: item[0] == "others"))

@@ -42,29 +42,35 @@ def answer_2(errors, noise=0.01):
 
 def test_an_error_that_ranks_maps_as_their_losses_predicts_and_noise_does_not():
     answer, numbers = answer_2(lambda rng, at: (1 + at, rng.uniform(1, 100)))
-    assert numbers["Δ, over all maps"].value == pytest.approx(1)
-    assert numbers["Δ, over Fourier maps"].value == pytest.approx(1)
+    assert numbers["ridge Δ, over all maps"].value == pytest.approx(1)
+    assert numbers["ridge Δ, over Fourier maps"].value == pytest.approx(1)
     assert abs(numbers["Frobenius error, over all maps"].value) < 0.5
-    assert "Over all maps Δ predicts the test error, and the Frobenius error" in answer.said
-    assert f"Δ predicts better: the difference is {numbers['Δ less the Frobenius error'].said}." in answer.said
+    assert "Over all maps the ridge Δ predicts the test error, and the Frobenius error" in answer.said
+    assert (
+        f"The ridge Δ predicts better: the difference is {numbers['ridge Δ less the Frobenius error'].said}."
+        in answer.said
+    )
     assert answer.hypothesis.endswith("larger than the Frobenius error's is confirmed.")
     assert not answer.waits
 
 
 def test_two_errors_alike_predict_alike():
     answer, numbers = answer_2(lambda _, at: (1 + at, 2 + 3 * at))
-    assert numbers["Δ less the Frobenius error"].value == 0
-    assert f"Over all maps both errors predict the test error: {numbers['Δ, over all maps'].said} for Δ" in answer.said
-    assert "Δ is not shown to predict better: the difference is" in answer.said
+    assert numbers["ridge Δ less the Frobenius error"].value == 0
+    assert (
+        f"Over all maps both errors predict the test error: {numbers['ridge Δ, over all maps'].said} for the ridge Δ"
+        in answer.said
+    )
+    assert "The ridge Δ is not shown to predict better: the difference is" in answer.said
     assert answer.hypothesis.endswith("larger than the Frobenius error's is not shown.")
 
 
 def test_maps_that_change_the_kernel_are_left_out_of_a_number():
     """EERF has the largest error and the smallest loss; without it the ranks are the same."""
     found = answer_2(lambda _, at: (-at + 100 if at == len(MAPS) - 1 else 100 + at,) * 2)[1]
-    name = "Δ, over maps that estimate this kernel (exploratory)"
+    name = "ridge Δ, over maps that estimate this kernel (exploratory)"
     assert found[name].value == pytest.approx(1)
-    assert found["Δ, over all maps"].value < 1
+    assert found["ridge Δ, over all maps"].value < 1
 
 
 def test_halves_of_the_trials_agree_on_ranks_as_far_as_these_are_more_than_chance():
@@ -77,7 +83,7 @@ def test_halves_of_the_trials_agree_on_ranks_as_far_as_these_are_more_than_chanc
 
 @pytest.mark.parametrize(
     ("kernels", "maps", "said"),
-    [(5, 0.5, "Yes: kernels vary more on 100% of"), (0.5, 5, "No: kernels vary more on 0% of")],
+    [(5, 0.5, "Yes: kernels vary more on 100 % of"), (0.5, 5, "No: kernels vary more on 0 % of")],
 )
 def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
     """Five kernels whose accuracies lie ``kernels`` points apart, and five maps, ``maps`` points apart."""

@@ -1,14 +1,18 @@
 """What the board's page says of its run: edges of grids, requirements of the simulation, commits and machines."""
 
 import json
+import sys
 
+import pandas as pd
 import pytest
 
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import run_tables
+from rffbench.report.board.registered import CONFIRMATORY
 from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board
 from tests.helpers import report_log as log
+from tests.helpers.findings import ROOT
 
 LAMBDAS = [1e-9, 1e-6, 1e-3]
 
@@ -32,8 +36,8 @@ def test_an_edge_is_named_with_its_end_and_counted(board):
     (row,) = table.records()
     assert row["λ at an edge"] == "smallest: eeg; largest: ring"
     assert row["σ at an edge"] == "–"
-    assert "λ is the smallest in 50.0% (most often for RFF, in 50%)" in "\n".join(table.notes)
-    assert "σ is the smallest in 0.0% and the largest in 0.0% of the trials" in "\n".join(table.notes)
+    assert "λ is the smallest in 50.0 % (most often for RFF, in 50 %)" in "\n".join(table.notes)
+    assert "σ is the smallest in 0.0 % and the largest in 0.0 % of the trials" in "\n".join(table.notes)
     assert "Its grid ends at 1e-09" in table.notes[-1]
 
 
@@ -50,7 +54,24 @@ def test_what_the_simulation_misses_is_said(board):
     header = ",".join([header, *(f"{name} with spread" for name in names)])
     (board.scores.folder / "calibration.csv").write_text("\n".join([header, *rows]) + "\n")
     note = run_tables.calibration(board).notes[-1]
-    assert note.endswith("Missed by QMC (7.0% false, 10.0% better at the edge, 50.0% found).")
+    missed = "7.0 % false where the true gain is 0, 10.0 % better where it is 1 %, 50.0 % better where it is 2 %."
+    assert f"counts. Missed by QMC: {missed}" in note
+
+
+@pytest.mark.slow
+def test_the_calibration_is_of_the_trials_that_are_committed():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import calibrate_board
+    finally:
+        sys.path.pop(0)
+    folder = ROOT / "results" / "board"
+    kept = pd.read_csv(folder / "calibration.csv")
+    now = pd.DataFrame([row for row, _, _ in calibrate_board.measured(folder, 28, 5)])
+    command = "python scripts/calibrate_board.py results/board 28 5"
+    assert kept["map"].tolist() == now["map"].tolist() == list(CONFIRMATORY), command
+    for column in ("datasets", "trials", "noise", "spread"):
+        assert kept[column].tolist() == pytest.approx(now[column].tolist(), abs=6e-4), command
 
 
 def test_every_commit_and_machine_of_a_part_is_named_once(board):
