@@ -365,7 +365,7 @@ def all_sources(papers: list[list[Experiment]]) -> list[str]:
     )
     if named := crowded(reproductions):
         came_out += (
-            " Chance would spread these evenly. It does not explain so many as are open in some places (binomial, as "
+            " Chance would spread these evenly. It does not explain how many are open in some places (binomial, as "
             f"for independent cells, Bonferroni's correction at 5 %): {', '.join(named)}."
         )
     share = agreement(cells, f" ({percent(agree, len(counted(cells)))})")

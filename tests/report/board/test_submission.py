@@ -167,7 +167,7 @@ def test_the_card_has_the_gains_of_the_own_map_and_a_check_recomputes_them(folde
     found = read_submission(folder)
     first, *others = other_gains(found)
     assert "gain, %: +99.0" in first
-    assert "on the card; the trials come to columns: 128, map: Mine *, gain, %: +0.0" in first
+    assert "on the card; the trials come to columns: 128, map: Mine *, gain, %: 0.0" in first
     assert all(titles[2] in each for each in others)
     assert f"{first}." in check_table(found, [], [], [first]).notes
 
