@@ -241,12 +241,13 @@ class Table(_Strict):
             if not rows.any():
                 raise ConfigError(f"{place(key, number)}: no row of {path.name} is {_in_words(rule.columns)}")
             if not rule.metrics:
-                self._leave_out(numbers, rows, rule)
+                self._leave_out(numbers, rows, key, rule)
 
-    def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, rule: NotHere) -> None:
-        label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
-        if rule in self.not_run:
+    def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, key: str, rule: NotHere) -> None:
+        if key == "not_run":
             label = NOT_MEASURED
+        else:
+            label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
         numbers.loc[rows & (numbers["absent"] == ""), ["absent", "because"]] = label, rule.because
 
     def _part(
@@ -266,13 +267,13 @@ class Table(_Strict):
             )
         if not self.counts_all:
             return found
-        for _, _, rule in self._left_out:
+        for key, _, rule in self._left_out:
             if metric in rule.metrics:
-                self._leave_out(found, _having(printed, rule.columns), rule)
+                self._leave_out(found, _having(printed, rule.columns), key, rule)
         compared = found["absent"] == ""
         for name, column in (
             (part.reported, "reported"),
-            *((self.columns[key], key) for key in (*KEYS, "reported_trials") if key in self.columns),
+            *((self.columns[each], each) for each in (*KEYS, "reported_trials") if each in self.columns),
         ):
             if (empty := compared & found[column].isna()).any():
                 line = found["line"][empty].iloc[0]

@@ -118,7 +118,7 @@ def own_map(
 
 
 def check_datasets(datasets: Sequence[str]) -> None:
-    """ConfigError, with --datasets, for a name that is none of the board's datasets."""
+    """ConfigError, which names --datasets, if the board does not have one of these ``datasets``."""
     for name in datasets:
         if name not in (valid := load_experiment("board").datasets):
             raise ConfigError(f"--datasets: {unknown('dataset of the board', name, valid)}")

@@ -233,8 +233,8 @@ def load_board(folder: Path) -> Board:
 
 
 def _of_folder(read: Callable[[Path], Read], folder: Path, unread: list[str]) -> Read | None:
-    """What ``read`` makes of a part's folder. None where there is none, as the part has not begun, and where it cannot
-    be read: a warning says so at once, and ``unread`` keeps why."""
+    """What ``read`` makes of a part's folder. None if the folder does not exist, as the part has not begun. None, too,
+    if it cannot be read: a warning says so at once, and ``unread`` keeps why."""
     if not folder.exists():
         return None
     try:

@@ -115,7 +115,7 @@ def read_submission(folder: Path) -> Submission:
 
 
 def _rows(folder: Path, card: Mapping[str, Any]) -> list[Row]:
-    """The rows of the submission's log; ResultsError where there are none, with what is wrong with the file."""
+    """The rows of the submission's log. ResultsError if it has no row; it says what is wrong with the file."""
     if not (there := log_files(folder)):
         raise ResultsError(f"{folder / LOG}: there is no such file; {_again(folder, card)}")
     if rows := read_rows(folder / LOG):

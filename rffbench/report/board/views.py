@@ -111,8 +111,8 @@ def at_cost(
 
 
 def _read(curves: pd.DataFrame) -> pd.DataFrame:
-    """The curves at the baseline's cost: dataset, method, trial, ``loss``, which is NaN where there is none at that
-    cost, and then `outside`, and the ``columns`` of the nearest size."""
+    """The curves at the baseline's cost: dataset, method, trial, ``loss`` (NaN if the map was not measured at
+    that cost), and then `outside`, and the ``columns`` of the nearest size."""
     groups = curves.groupby(["dataset", "method", "trial"], sort=False)
     number = groups.ngroup().to_numpy()
     order = np.lexsort((curves["ratio"], number))
