@@ -90,12 +90,12 @@ def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION
 
 
 def percent(value: float, decimals: int = 1) -> str:
-    """A gain as cells have it: in %, with its sign, which a rounded 0 has not."""
+    """A gain as cells have it: in %, with its sign, but for one that rounds to 0."""
     return NOT_RUN if np.isnan(value) else signed(100 * value, decimals)
 
 
 def signed(value: float, decimals: int = 1) -> str:
-    """A number with its sign, which a rounded 0 has not."""
+    """A number with its sign; one that rounds to 0 has none."""
     text = f"{value:+.{decimals}f}"
     return text if float(text) else text[1:]
 
