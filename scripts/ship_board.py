@@ -1,7 +1,7 @@
 """Ship the boards: python scripts/ship_board.py
 
-Writes the losses and costs that `rffbench board` shows beside your own map, of results/board-small and results/board,
-and the tables of docs/board/small.md.
+Writes what `rffbench board` shows without results, and beside your own map: the first tables of results/board, and the
+losses and costs of results/board-small and results/board; and the tables of docs/board/small.md.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 
 from rffbench.report.board.own_tables import COSTS, map_tables
-from rffbench.report.board.shipped import SHIPPED, ship
+from rffbench.report.board.shipped import FIRST_TABLES, SHIPPED, ship, ship_tables
 from rffbench.report.board.standing import load_board
+from rffbench.report.board.tables import first_lines, verdicts
 from rffbench.report.frame import load_results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,4 +32,5 @@ if __name__ == "__main__":
     costs = {of: board.costs(of) for of in COSTS}  # of one fit alone: the same on both boards
     ship(load_results(FOLDER), SHIPPED["board-small"], costs)
     ship(board.scores, SHIPPED["board"], costs)
+    ship_tables([first_lines(board), verdicts(board)], FIRST_TABLES)
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

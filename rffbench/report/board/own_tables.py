@@ -15,7 +15,7 @@ from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
 from rffbench.report.board.sessions import beside_baseline, joined
-from rffbench.report.board.shipped import SHIPPED, protocol, read_shipped, shipped
+from rffbench.report.board.shipped import FIRST_TABLES, SHIPPED, protocol, read_shipped, read_tables, shipped
 from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
 from rffbench.report.board.views import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
 from rffbench.report.frame import Results
@@ -66,8 +66,8 @@ def map_tables(results: Results, label: str | None = None, timed: Results | None
 
 
 def shipped_tables(name: str = "board") -> list[Table]:
-    """The gains of the maps whose rows ship with the package, at every size of which they have all datasets, and at
-    RFF's cost."""
+    """What ships with the package: which map to take, the verdicts, and the maps' gains at RFF's cost and at every size
+    of which they have all datasets."""
     rows = read_shipped(SHIPPED[name]).rows
     counts = rows.groupby(["method", "n_features"])["dataset"].transform("nunique")
     whole = rows[counts == rows["dataset"].nunique()]
@@ -77,7 +77,7 @@ def shipped_tables(name: str = "board") -> list[Table]:
     table.notes.append(
         "These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."
     )
-    return [table, *_cost_tables([_of_shipped(rows)], known, [COLUMNS])]
+    return [*read_tables(FIRST_TABLES), table, *_cost_tables([_of_shipped(rows)], known, [COLUMNS])]
 
 
 def _disturbed(timed: Results) -> list[str]:

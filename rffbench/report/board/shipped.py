@@ -1,9 +1,10 @@
-"""The rows of the two boards, which ship with the package, and by which protocol they were measured."""
+"""The rows of the two boards, which ship with the package, by which protocol they were measured, and the board's first
+tables."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import losses
 from rffbench.report.board.views import Cost, cost_ratios
 from rffbench.report.frame import Results
+from rffbench.report.text_table import Table
 from rffbench.text import canonical_json
 
 SHIPPED = {name: Path(__file__).with_name(f"{name}.csv.gz") for name in ("board-small", "board")}
 """The files, by the config that their rows are of."""
+FIRST_TABLES = Path(__file__).with_name("board.tables.jsonl")
+"""The board's tables that cannot be made from its rows: which map to take, and the verdicts."""
 OTHERS = ("name", "title", "methods", "datasets", "n_features", "trials", "preprocess", "significance", "time_limit")
 """What an entry has of its own, and the board otherwise."""
 
@@ -67,4 +71,17 @@ def read_shipped(path: Path) -> Shipped:
         rows = whole.iloc[1:].astype({"n_features": int, "trial": int})
         return Shipped(rows.assign(failed=rows["failed"].astype(str) == "True"), str(whole["dataset"].iloc[0]))
     except (OSError, ValueError, KeyError, EOFError) as error:
+        raise ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again") from None
+
+
+def ship_tables(tables: Sequence[Table], path: Path) -> None:
+    """Write tables where `read_tables` finds them, one a line."""
+    path.write_text("".join(f"{table.to_json()}\n" for table in tables), encoding="utf-8")
+
+
+def read_tables(path: Path) -> list[Table]:
+    """Tables that `ship_tables` wrote; ResultsError where the file is not what it writes."""
+    try:
+        return [Table.from_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again") from None

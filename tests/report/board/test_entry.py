@@ -21,9 +21,10 @@ from rffbench.report.board.entry import Budget, cost_of, forecast, maps_left_out
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import CELL, Reference, losses
-from rffbench.report.board.shipped import protocol, read_shipped, ship, shipped
+from rffbench.report.board.shipped import FIRST_TABLES, protocol, read_shipped, read_tables, ship, shipped
 from rffbench.report.board.standing import load_board
 from rffbench.report.board.submission import save_entry
+from rffbench.report.board.tables import first_lines, verdicts
 from rffbench.report.board.views import at_cost, with_cost
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
@@ -517,17 +518,27 @@ def test_the_rows_of_the_board_ship_too():
     expected = losses(results).reset_index(drop=True)
     pd.testing.assert_frame_equal(rows.drop(columns=["fit", "memory"]), expected, check_dtype=False)
     of_board = load_board(ROOT / "results")
+    assert read_tables(FIRST_TABLES) == [first_lines(of_board), verdicts(of_board)], "python scripts/ship_board.py"
     for of in ("fit", "memory"):
         costs = rows[[*CELL, of]].rename(columns={of: "cost"}).dropna()
         from_rows = at_cost(rows, costs, of_board.known, COLUMNS)
         pd.testing.assert_frame_equal(from_rows.gains, of_board.at_cost(of, COLUMNS).gains, atol=1e-3)
 
 
+def test_tables_of_another_version_are_told(tmp_path):
+    path = tmp_path / "tables.jsonl"
+    path.write_text('{"title": "Gains"}\n')
+    with pytest.raises(ResultsError, match="is no board that this version wrote"):
+        read_tables(path)
+
+
 def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["board"], standalone_mode=False)
     assert done.exception is None, done.output
-    assert "Nyström RPCholesky" in done.output
+    assert done.output.startswith("By data and budget\n")
+    assert "exploratory" in done.output
+    assert "Nyström RPCholesky †" in done.output
     said = " ".join(done.output.split())
     assert "These rows ship with rffbench" in said
     assert "Gain at RFF's seconds: map, one fit and prediction" in said
