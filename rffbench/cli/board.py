@@ -108,6 +108,7 @@ def _put(
         own_data,
         own_map,
         rows_used,
+        seconds_a_row,
     )
     from rffbench.report.board.own_tables import data_tables, map_tables
     from rffbench.report.board.submission import save_entry
@@ -116,17 +117,19 @@ def _put(
     budget = None if minutes is None else Budget(minutes)
     threads = workers or thread_count()
     check_datasets(datasets)
+    slow = 0.0
     if ref:
         _check_map(ref)
+        slow = seconds_a_row(ref)
     if data:
         note(f"reading {data} …")
         experiment = own_data(data, ref, budget, threads)
         for some in filter(None, (rows_used(Grid(experiment.to_dict())), maps_left_out(experiment))):
             note(some)
     else:
-        experiment = own_map(str(ref), datasets, full, budget, threads)
+        experiment = own_map(str(ref), datasets, full, budget, threads, slow)
     folder = results / experiment.name
-    _forecast(experiment, results, ref, threads)
+    _forecast(experiment, results, ref, threads, slow)
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     summary = _run(experiment, folder, workers)
     if not summary.ok:
@@ -148,14 +151,14 @@ def _put(
     return 0
 
 
-def _forecast(experiment: Experiment, results: Path, ref: str | None, workers: int) -> None:
-    """Say how long the trials take that are still to come, and for which datasets the map ``ref`` wants minutes."""
+def _forecast(experiment: Experiment, results: Path, ref: str | None, workers: int, slow: float) -> None:
+    """Say how long the trials take that are still to come, and for which datasets the map ``ref`` wants minutes, of
+    which a row takes ``slow`` seconds more than is counted."""
     from rffbench.execution.log import each_row
-    from rffbench.report.board.entry import cost_of, forecast, label_of, seconds_a_row
+    from rffbench.report.board.entry import cost_of, forecast, label_of
 
     logs = [results / each.name / "trials.jsonl" for each in (experiment, cost_of(experiment))]
     done = {row["key"] for log in logs for row in each_row(log) if row["status"] == "ok"}
-    slow = seconds_a_row(ref) if ref else 0.0
     for said in forecast(experiment, workers, ref, done, slow).said(label_of(ref) if ref else ""):
         note(said)
 

@@ -90,16 +90,17 @@ def label_of(ref: str) -> str:
 
 
 def own_map(
-    ref: str, datasets: Sequence[str] = (), full: bool = False, budget: Budget | None = None, workers: int = 1
-) -> Experiment:
+    ref: str, datasets: Sequence[str] = (), full: bool = False, budget: Budget | None = None, workers: int = 1,
+    slow: float = 0.0,
+) -> Experiment:  # fmt: skip
     """The experiment that puts the map ``ref`` beside RFF: on the small board, on the whole one if ``full``, or on some
     ``datasets`` of that; within about the ``budget``, if there is one, with as many datasets, sizes and trials as that
-    leaves. ConfigError where it is too little."""
+    leaves. A row takes the map ``slow`` seconds more than is counted (`seconds_a_row`). ConfigError where the budget is
+    too little."""
     config = board_config(ref, datasets, full)
     if budget is None:
         return experiment_of(fitting(config))
     config["time_limit"] = min(LONGEST_S, 60 * budget.minutes)
-    slow = seconds_a_row(ref)
     least = np.inf
     for sizes, trials in PLANS_FULL if full else PLANS_OF_MAP:
         planned = config | {"n_features": list(sizes), "trials": trials}

@@ -332,7 +332,6 @@ def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
 
 
 def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
-    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 0.0)
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 10.0 * len(specs))  # ten seconds a trial
     planned = own_map(mine, budget=Budget(15))
     assert ([*planned.n_features["default"]], planned.trials["default"]) == ([128, 512], 2)  # 48 trials, and 24 of cost
@@ -342,10 +341,9 @@ def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
     assert own_map(mine, full=True, budget=Budget(100_000)).size() == 2 * 28 * 5 * 5
     with pytest.raises(ConfigError, match=r"--minutes 0\.5: the least that there is to run takes about 2 min; give"):
         own_map(mine, budget=Budget(0.5))
-    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 1e-2)
     slow = "as the map takes 10 ms a row more than RFF; give --minutes [0-9]+, or --datasets with fewer rows"
     with pytest.raises(ConfigError, match=slow):
-        own_map(mine, budget=Budget(0.5))
+        own_map(mine, budget=Budget(0.5), slow=1e-2)
 
 
 def test_how_slow_a_map_is_is_measured(mine, tmp_path):
