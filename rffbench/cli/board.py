@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rffbench.report.text_table import Table
 
 CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")  # starts a process without a network
+PAGE = "board.html"
 APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
 
 
@@ -111,6 +112,7 @@ def _put(
         seconds_a_row,
     )
     from rffbench.report.board.own_tables import data_tables, map_tables
+    from rffbench.report.board.page import own_sections
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
@@ -139,9 +141,10 @@ def _put(
     beside = results / alone.name
     note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
     timed = load_results(beside) if _run(alone, beside, workers).ok else None
-    tables = data_tables(found, timed) if data else map_tables(found, label_of(str(ref)), timed)
+    label = None if data else label_of(str(ref))
+    tables = data_tables(found, timed) if data else map_tables(found, label, timed)
     _print(tables)
-    _write_page(experiment.title, [tables], folder / "board.html")
+    _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE)
     if save and ref:
         name_files(save_entry(folder, beside if timed else None, ref, tables, save))
     if summary.failed or summary.unavailable:
@@ -221,17 +224,16 @@ def _show(results: Path) -> int:
         _print(section.tables)
     folder = found.scores.folder
     name_files([write_rows(found, folder / ROWS)])
-    _write_page(found.scores.title, parts, folder / "board.html", ROWS)
+    _write_page(found.scores.title, parts, folder / PAGE, ROWS)
     return 1 if told else 0
 
 
-def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Path, rows: str = "") -> None:
-    """Write the page of sections, or of tables; without what draws pages, say so."""
-    from rffbench.report.board.page import Section, write_html
+def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = "") -> None:
+    """Write the page; without what draws pages, say so."""
+    from rffbench.report.board.page import write_html
 
-    found = [each if isinstance(each, Section) else Section("Gains", tables=each) for each in parts]
     try:
-        name_files([write_html(title, found, path, rows)])
+        name_files([write_html(title, parts, path, rows)])
     except ConfigError as error:
         note(f"no page was written: {error}")
 

@@ -381,7 +381,9 @@ def what_it_is_worth_to_choose_sigma_on_the_test_part() -> str:
 
 
 WACKER = ("wacker2022-gaussian", "wacker2022-polynomial")
-WACKER_TOO = ("wacker2022-polynomial-positive", "wacker2022-polynomial-7", "wacker2022-polynomial-7-positive")
+TO_REAL = ("wacker2022-complex-to-real", "wacker2022-complex-to-real-7")
+POSITIVE = ("wacker2022-polynomial-positive", "wacker2022-polynomial-7-positive")
+WACKER_TOO = (*POSITIVE, "wacker2022-polynomial-7", "wacker2022-polynomial-20", *TO_REAL)
 
 
 @finding(PAGE_OF_NOTES)
@@ -389,8 +391,10 @@ def what_came_out_of_wacker2022() -> str:
     cells = cells_of(*WACKER, *WACKER_TOO)
     missed = differ(cells)
     of_mnist = cells_of(*WACKER, "wacker2022-polynomial-7").query("dataset == 'mnist'")
-    no_number = cells_of("wacker2022-polynomial-positive").query(
-        "dataset == 'covtype-multiclass' and metric == 'accuracy' and difference > 0"
+    no_number = cells_of(*POSITIVE).query("dataset == 'covtype-multiclass' and metric == 'accuracy' and difference > 0")
+    appended = (
+        cells_of("wacker2022-polynomial-7").query("dataset == 'housing-gp' and metric == 'mse' and difference > 0"),
+        cells_of(*TO_REAL).query("dataset == 'letter' and metric == 'accuracy' and difference < 0"),
     )
     claims = pd.concat([read_compared(name, "claim") for name in (*WACKER, *WACKER_TOO)])
     claims = claims[claims["verdict"] != "not measured"]
@@ -399,9 +403,23 @@ def what_came_out_of_wacker2022() -> str:
     assert set(claims["verdict_adjusted"]) == {OPEN}
     return (
         f"{capital(share(cells))} of the cells that were run agree with the released files. Of the {len(missed)} others "
-        f"{len(differ(of_mnist))} are of MNIST, whose test images they scaled apart from the training images, and "
-        f"{len(differ(no_number))} of covtype, where their runs gave no number. Of {len(claims)} claims, for every size, "
+        f"{len(differ(of_mnist))} are of MNIST, whose test images they scaled apart from the training images, "
+        f"{len(differ(no_number))} of covtype, where their runs gave no number, and {sum(map(len, map(differ, appended)))} of "
+        f"housing and letter, whose test rows they added to the next seed's training rows. Of {len(claims)} claims, for every size, "
         f"{verdicts['holds']} hold on a dataset and none is refuted, but when all are judged together none holds."
+    )
+
+
+@finding(PAGE_OF_NOTES)
+def rows_appended_at_every_seed() -> str:
+    kernel = "test rows are appended to the rows of the next seed (the polynomial kernel of degree {})"
+    housing, letter = flaw(kernel.format(7), "housing-gp"), flaw(kernel.format(3), "letter")
+    assert float(housing["high"]) < 0 < float(letter["low"])
+    return (
+        "Their script keeps one list of rows over all seeds: it adds each seed's test rows to it, and splits it again for the "
+        "next seed. So rows repeat, a test row may be among the training rows, and the noise counts for less. With products of "
+        f"signs the mean squared error on housing (degree 7, 80 columns) is thus {-float(housing['effect']):.0f} % smaller, and "
+        f"the accuracy on letter (degree 3, 256 columns) {float(letter['effect']):.1f} points higher."
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from scipy.stats import ttest_ind_from_stats
 from sklearn.datasets import load_svmlight_file
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +45,12 @@ def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np
     assert kept, f"results/{experiment} has no trials of {cell}"
     numbers = [{**row["metrics"], **({"lambda": row["lambda"]} if "lambda" in row else {})} for row in kept]
     return {name: np.array([each[name] for each in numbers]) for name in numbers[0]}
+
+
+def agree(values, mean: float, std: float, n: int) -> bool:
+    """Whether these runs, and n of this mean and spread, may have one mean, at 5 %; spreads may differ (Welch)."""
+    ours = np.mean(values), np.std(values, ddof=1), len(values)
+    return ttest_ind_from_stats(*ours, mean, std, n, equal_var=False).pvalue > 0.05
 
 
 @cache

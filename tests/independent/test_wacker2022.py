@@ -13,9 +13,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind_from_stats
 
-from tests.helpers.recomputed import measured, mirror, released
+from tests.helpers.recomputed import agree, measured, mirror, released
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
@@ -76,11 +75,6 @@ def kernel_errors(apart: bool, projection: str, weights: str) -> list[float]:
             Z = Z * (W[0] + XW)
         errors.append(float(np.linalg.norm(Z @ Z.conj().T - K) / np.linalg.norm(K)))
     return errors
-
-
-def agree(values, mean: float, std: float, n: int) -> bool:
-    """Whether these runs, and n of this mean and spread, may have one mean, at 5 %."""
-    return ttest_ind_from_stats(np.mean(values), np.std(values, ddof=1), len(values), mean, std, n).pvalue > 0.05
 
 
 def released_error(projection: str, weights: str) -> tuple[float, float, int]:

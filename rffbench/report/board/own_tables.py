@@ -11,6 +11,8 @@ import pandas as pd
 
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
+from rffbench.parameters import TIMES_MEDIAN
+from rffbench.report.board.answers import gains_in_percent
 from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
@@ -18,8 +20,10 @@ from rffbench.report.board.sessions import beside_baseline, joined
 from rffbench.report.board.shipped import FIRST_TABLES, SHIPPED, protocol, read_shipped, read_tables, shipped
 from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
 from rffbench.report.board.views import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
+from rffbench.report.edges import TUNED, edges
 from rffbench.report.frame import Results
 from rffbench.report.significance import LEVEL, holm, mean_interval, paired_p_value
+from rffbench.report.strips import Strips
 from rffbench.report.text_table import NOT_RUN, Table, significant_digits
 
 COSTS: dict[Cost, str] = {
@@ -47,14 +51,8 @@ def map_tables(results: Results, label: str | None = None, timed: Results | None
         maps = [name for name in results.methods if results.grid.features(name)["name"] != "none"]
         return [_gain_table(results.title, [Measured(found[found["method"].isin(maps)])], known)]
     notes = [f"{name} {why}: left out." for name, why in left_out(results.datasets, known).items()]
-    parts = [Measured(found, _costs(timed) if timed else {})]
-    try:
-        if there := shipped(protocol(results.config)):
-            parts.append(_of_shipped(there.rows[there.rows["dataset"].isin(results.datasets)]))
-        else:
-            notes.append("The maps that ship with the package were measured by another protocol; they are not shown.")
-    except ResultsError as error:
-        notes.append(str(error))
+    parts, why = _with_shipped(results, timed)
+    notes += [why] if why else []
     table = _gain_table(results.title, parts, known, label)
     table.notes += [*_without_failures(found, known, label), *notes]
     tables = [table, _dataset_table(found, label, known)]
@@ -63,6 +61,49 @@ def map_tables(results: Results, label: str | None = None, timed: Results | None
         notes = [*_without_failures_at_cost(parts[0], known, sizes, label), *_disturbed(timed)]
         tables += _cost_tables(parts, known, sizes, label, notes)
     return tables
+
+
+def map_panels(results: Results, label: str) -> list[Strips]:
+    """The gains over RFF of the map called ``label`` and of the maps that ship, with the most columns that were run: a
+    dot for every dataset."""
+    columns = int(results.trials["n_features"].max())
+    parts, _ = _with_shipped(results)
+    rows = _beside([at_columns(part.losses, references(), columns) for part in parts])
+    rows["method"] = [_marked(name, label, parts) for name in rows["method"]]
+    found = summaries(rows, list(rows["method"].unique()))
+    return [gains_in_percent(f"Gains over RFF at {columns} columns", found)] if found else []
+
+
+def chosen_table(results: Results) -> Table:
+    """σ and λ as cross-validation chose them, on every dataset: the medians over trials."""
+    trials = results.trials[results.trials["status"] == "ok"]
+    at_an_edge = {(each.dataset, each.n_features, each.method, each.tuned): each.end for each in edges(results)}
+    table = Table("Chosen parameters: medians over trials", ["dataset", "columns", "map", "σ / median", "λ"], stub=2)
+    for (dataset, columns, method), mine in trials.groupby(["dataset", "n_features", "method"], sort=False):
+        cells = []
+        for name in (TIMES_MEDIAN, "lambda"):
+            end = at_an_edge.get((str(dataset), int(str(columns)), str(method), TUNED[name]))
+            middle = mine[name].median() if name in mine else np.nan
+            cells.append(NOT_RUN if np.isnan(middle) else f"{middle:.3g}" + (f" ({end} there is)" if end else ""))
+        table.rows.append([str(dataset), str(columns), str(method), *cells])
+    if at_an_edge:
+        table.notes = [
+            "Smallest or largest there is: more than a fifth of the trials chose that end of the grid; a value beyond "
+            "it may be better."
+        ]
+    return table
+
+
+def _with_shipped(results: Results, timed: Results | None = None) -> tuple[list[Measured], str]:
+    """The trials of results, and those that ship with the package, on the same datasets; or why the latter are not
+    among them, in a sentence."""
+    parts = [Measured(losses(results), _costs(timed) if timed else {})]
+    try:
+        if there := shipped(protocol(results.config)):
+            return [*parts, _of_shipped(there.rows[there.rows["dataset"].isin(results.datasets)])], ""
+        return parts, "The maps that ship with the package were measured by another protocol; they are not shown."
+    except ResultsError as error:
+        return parts, str(error)
 
 
 def shipped_tables(name: str = "board") -> list[Table]:

@@ -15,6 +15,7 @@ from rffbench import __version__, files
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import front, run_tables, tables
 from rffbench.report.board.answers import Answer, gains_in_percent
+from rffbench.report.board.own_tables import chosen_table, map_panels
 from rffbench.report.board.questions import answers
 from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
 from rffbench.report.board.score import CELL, losses
@@ -22,6 +23,7 @@ from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, TIMED, Board
 from rffbench.report.board.views import CLOCKS, MEMORY, SESSION
 from rffbench.report.escape import markdown
+from rffbench.report.frame import Results
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import Table
 from rffbench.text import in_one_line
@@ -72,6 +74,23 @@ def sections(board: Board) -> list[Section]:
         found.append(Section("Solvers", in_words(of_solvers), tables=[table]))
     deviations = Section("Deviations from the registration", list(DEVIATIONS))
     return [*found, deviations, _failures(board), _where(board)]
+
+
+def own_sections(
+    tables_of: Sequence[Table], results: Results, timed: Results | None, label: str | None = None
+) -> list[Section]:
+    """The page of your own map, called ``label``, or of your own data: the tables of gains, what was chosen, and by
+    which commit and where it ran."""
+    from rffbench.report.figures.style import SCREEN, drawn_in
+
+    with drawn_in(SCREEN):
+        drawn = _of_strips("board-gains", map_panels(results, label) if label else [])
+    ran = {each.config["name"]: [each.folder] for each in (results, timed) if each}
+    return [
+        Section("Gains", tables=list(tables_of), pictures=drawn),
+        Section("Chosen parameters", tables=[chosen_table(results)]),
+        Section("Rows and machine", ["The trials are in trials.jsonl, beside this page."], [run_tables.run_table(ran)]),
+    ]
 
 
 def _which(board: Board) -> Section:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -194,10 +195,16 @@ def progress(board: Board) -> Table:
 
 def runs(board: Board) -> Table:
     """When every part ran, by which commits, and where."""
+    return run_table({
+        name: [*(results.folder for results in board.of_part(name)[:1]), *board.again.get(name, [])] for name in PARTS
+    })  # fmt: skip
+
+
+def run_table(folders: Mapping[str, Sequence[Path]]) -> Table:
+    """When the parts with these results ran, by which commits, and where."""
     table = Table("Runs", ["part", "runs", "from", "to", "commits", "rffbench", "machine"], stub=1)
-    for name in PARTS:
-        folders = [*(results.folder for results in board.of_part(name)[:1]), *board.again.get(name, [])]
-        found = [run for folder in folders for run in runs_of(folder)]
+    for name, of_part in folders.items():
+        found = [run for folder in of_part for run in runs_of(folder)]
         if found:
             commits = (str(run.get("git_commit") or "unknown")[:12] for run in found)
             machines = (f"{run.get('cpu')}, {run.get('processors')} processors" for run in found)

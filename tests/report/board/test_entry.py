@@ -19,6 +19,7 @@ from rffbench.report.board import entry, own_tables
 from rffbench.report.board import shipped as shipped_rows
 from rffbench.report.board.entry import Budget, cost_of, forecast, maps_left_out, own_data, own_map, rows_used
 from rffbench.report.board.own_tables import data_tables, map_tables
+from rffbench.report.board.page import own_sections
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import CELL, Reference, losses
 from rffbench.report.board.shipped import FIRST_TABLES, protocol, read_shipped, read_tables, ship, shipped
@@ -350,6 +351,17 @@ def test_how_slow_a_map_is_is_measured(mine, tmp_path):
     slow = MINE.replace("P = X @ self.W_", "__import__('time').sleep(1); P = X @ self.W_")
     (tmp_path / "slow.py").write_text(slow)
     assert entry.seconds_a_row("./slow.py:Mine") >= 0.5 / entry.TIMED_ROWS
+
+
+def test_the_page_of_a_map_shows_its_gains_what_was_chosen_and_where_it_ran(board, timed):
+    gains, chosen, ran = own_sections(map_tables(board, "QMC", timed), board, timed, "QMC")
+    assert [each.name for each in gains.pictures] == ["board-gains"]
+    (panel,) = own_tables.map_panels(board, "QMC")
+    (strip,) = panel.strips
+    assert (panel.title, strip.name, strip.values) == ("Gains over RFF at 512 columns", "QMC", (10.0, 10.0))
+    assert chosen.tables[0].header == ["dataset", "columns", "map", "σ / median", "λ"]
+    assert len(chosen.tables[0].rows) == 8  # two datasets, two sizes, two maps
+    assert ran.tables[0].header[:2] == ["part", "runs"]
 
 
 def test_one_trial_of_a_map_has_ten_minutes(mine):

@@ -1,0 +1,97 @@
+"""Wacker et al. on split data, by NumPy alone: their script's loop over seeds.
+
+At each seed it adds the test rows to the training rows that it has, and splits them. So rows repeat, a test row may be
+among the training rows, and at the last of 20 seeds these are three times as many, against the same noise. Products of
+3 or 7 projections on signs for the kernel (½ + xᵀx′/2)ᵖ of rows of unit length.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.helpers.recomputed import agree, measured, mirror, released
+
+pytestmark = [pytest.mark.slow, pytest.mark.data]
+
+SEEDS = 20
+
+
+def products(rows: list[np.ndarray], degree: int, columns: int, variance: float, rng) -> list[np.ndarray]:
+    """The features of training and of test rows, with the kernel's variance."""
+    draws = [rng.choice(np.float32([-1, 1]), (rows[0].shape[1] + 1, columns)) for _ in range(degree)]
+    found = []
+    for X in rows:
+        unit = np.float32(X / np.linalg.norm(X, axis=1, keepdims=True))
+        Z = np.full((len(X), columns), np.sqrt(0.5**degree * variance / columns), np.float32)
+        for W in draws:
+            Z *= W[0] + unit @ W[1:]
+        found.append(Z)
+    return found
+
+
+def housing(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, rng) -> float:
+    """The mean squared error with 80 products of degree 7; columns standardised, noise 4."""
+    mean, deviation = X[train].mean(axis=0), X[train].std(axis=0, ddof=1)
+    targets = y[train] - y[train].mean()
+    Z, Z_test = products([(X[part] - mean) / deviation for part in (train, test)], 7, 80, targets.var(), rng)
+    weights = np.linalg.solve(Z.T @ Z / 4 + np.eye(80), Z.T @ targets / 4)
+    return float(np.mean((Z_test @ weights + y[train].mean() - y[test]) ** 2))
+
+
+def letter(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, rng) -> float:
+    """The accuracy in % with 256 products of degree 3; columns from 0 up, α = 0.001 (Milios et al. 2018)."""
+    belongs = y[train][:, None] == np.unique(y)
+    noise = np.log1p(1 / (belongs + 0.001))
+    means = np.log(belongs.mean(axis=0))
+    targets = np.log(belongs + 0.001) - noise / 2 - means
+    means, targets = means + targets.mean(), targets - targets.mean()
+    Z, Z_test = products([X[part] - X[train].min(axis=0) for part in (train, test)], 3, 256, targets.var(), rng)
+    grams, scores = [Z[mine].T @ Z[mine] for mine in belongs.T], []
+    total = sum(grams)
+    for of, mine in enumerate(belongs.T):
+        inside, outside = 1 / noise[mine, of][0], 1 / noise[~mine, of][0]
+        H = outside * total + (inside - outside) * grams[of] + np.eye(256)
+        right = Z.T @ np.float32(targets[:, of] / noise[:, of])
+        scores.append(Z_test @ np.linalg.solve(H, right) + means[of])
+    return 100 * float(np.mean(np.unique(y)[np.argmax(scores, axis=0)] == y[test]))
+
+
+def scores(process, X: np.ndarray, y: np.ndarray, seeds: int, appended: bool, loop: int = 0) -> list[float]:
+    """One score a seed. Their script parts its rows before the loop, and it is the smaller part that it adds."""
+    rng, found = np.random.default_rng([2022, loop]), []
+    rows, tested = np.split(rng.permutation(len(y)), [int(0.9 * len(y))])
+    for _ in range(seeds):
+        rows = np.concatenate([rows, tested]) if appended or not found else rows
+        train, test = np.split(rng.permutation(rows), [int(0.9 * len(rows))])
+        found.append(process(X, y, train, test, rng))
+    return found
+
+
+def data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name == "letter":
+        found = pd.read_csv(mirror() / "letter" / "letter-recognition.data", header=None)
+        return found.iloc[:, 1:].to_numpy(float), found[0].to_numpy()
+    found = pd.read_csv(mirror() / "housing" / "data.csv.gz", header=None).to_numpy(float)
+    return found[:, :-1], found[:, -1]
+
+
+@pytest.mark.parametrize(
+    ("process", "loops", "experiment", "here", "cell"),
+    [
+        (housing, 10, "wacker2022-polynomial-7", {"dataset": "housing-gp", "n_features": 80},
+         {"dataset": "Boston", "source": "poly7_approx_a2", "data": "centred", "D": "80"}),
+        (letter, 1, "wacker2022-complex-to-real", {"dataset": "letter", "n_features": 256},
+         {"dataset": "Letter", "source": "poly3_approx_ctr_craft_hier", "D": "256", "craft": "0"}),
+    ],
+)  # fmt: skip
+def test_the_released_numbers_are_those_of_rows_appended_at_every_seed(process, loops, experiment, here, cell):
+    row = released("wacker2022_polynomial.csv", method="poly_sketch", projection="rademacher", weights="real", **cell)
+    mean, std = float(row["test_error_mean"]), float(row["test_error_std"])
+    theirs = (100 - 100 * mean, 100 * std, SEEDS) if process is letter else (mean, std, SEEDS)
+    X, y = data(process.__name__)
+    alone = [score for loop in range(loops) for score in scores(process, X, y, 5, appended=False, loop=loop)]
+    added = [score for loop in range(loops) for score in scores(process, X, y, SEEDS, appended=True, loop=loop)]
+    ours = measured(experiment, method="product signs", **here)["accuracy" if process is letter else "mse"]
+    assert agree(alone, ours.mean(), ours.std(ddof=1), len(ours))
+    assert agree(added, *theirs)
+    assert not agree(alone, *theirs)
