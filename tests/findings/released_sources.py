@@ -304,7 +304,9 @@ def kernel_errors_of_orthogonal_frequencies() -> str:
     claims = read_compared("buchel2024", "claim").dropna(subset="measured")
     assert set(claims["verdict"]) == {"holds", OPEN}
     ratios = {method: span(list(mine["measured"]), 2) for method, mine in claims.groupby("method")}
-    shown = {method: f"{(mine['verdict'] == 'holds').sum()} of {len(mine)}" for method, mine in claims.groupby("method")}
+    shown = {
+        method: f"{(mine['verdict'] == 'holds').sum()} of {len(mine)}" for method, mine in claims.groupby("method")
+    }
     return (
         f"With the Gaussian kernel the kernel error of orf is {ratios['orf rbf']} of rff's in the mean over sizes, and that of "
         f"sorf {ratios['sorf rbf']}. It is shown to be smaller on {shown['orf rbf']} datasets for orf, and on "
@@ -404,7 +406,9 @@ def what_came_out_of_wacker2022() -> str:
     cells = cells_of(*WACKER, *WACKER_TOO)
     missed = differ(cells)
     of_mnist = cells_of(*WACKER, "wacker2022-polynomial-7").query("dataset == 'mnist'")
-    no_number = cells_of(*POSITIVE).query("dataset in ('covtype-multiclass', 'cod-rna') and metric == 'accuracy' and difference > 0")
+    no_number = cells_of(*POSITIVE).query(
+        "dataset in ('covtype-multiclass', 'cod-rna') and metric == 'accuracy' and difference > 0"
+    )
     appended = (
         cells_of("wacker2022-polynomial-7").query("dataset == 'housing-gp' and metric == 'mse' and difference > 0"),
         cells_of(*TO_REAL).query("dataset == 'letter' and metric == 'accuracy' and difference < 0"),

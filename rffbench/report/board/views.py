@@ -49,8 +49,10 @@ def cost(trials: pd.DataFrame, of: Cost) -> pd.Series:
     or bytes of memory, NaN where the row has none."""
     if of == "memory":
         return trials[MEMORY] if MEMORY in trials else pd.Series(np.nan, trials.index)
-    parts = trials.reindex(columns=list(CLOCKS[of]))
-    return parts.sum(axis=1, skipna=False).where(~trials["contended"])
+    seconds = trials.reindex(columns=list(CLOCKS[of])).sum(axis=1, skipna=False)
+    if of == "fit" and "train_s" in trials:  # of a learner whose training is timed as a whole
+        seconds = seconds.fillna(trials["train_s"] + trials["predict_s"])
+    return seconds.where(~trials["contended"])
 
 
 def with_cost(trials: pd.DataFrame, of: Cost) -> pd.DataFrame:

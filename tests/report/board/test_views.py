@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from rffbench.report.board.score import Reference
-from rffbench.report.board.views import at_cost, between, cost_to_reach, first_below
+from rffbench.report.board.views import at_cost, between, cost, cost_to_reach, first_below
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])
@@ -50,6 +50,15 @@ def test_the_cost_to_come_to_the_baselines_loss_is_a_ratio_to_its_own():
     assert 0.9 < found["RFF"] < 1  # to within 1 % of the unit
     assert found["poor"] == np.inf
     assert found["near"] == pytest.approx(1, abs=0.01)
+
+
+def test_a_learner_whose_training_is_timed_as_a_whole_costs_that_and_prediction():
+    trials = pd.DataFrame({
+        "feature_s": [1.0, np.nan, np.nan], "fit_s": [2.0, np.nan, np.nan], "train_s": [3.0, 5.0, np.nan],
+        "predict_s": [0.5, 0.5, 0.5], "contended": False,
+    })  # fmt: skip
+    np.testing.assert_equal(cost(trials, "fit").to_numpy(), [3.5, 5.5, np.nan])
+    np.testing.assert_equal(cost(trials, "map").to_numpy(), [1.5, np.nan, np.nan])
 
 
 def test_a_failure_counts_as_the_constant_where_it_is_why_a_map_has_no_gain_at_a_cost():
