@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import subprocess
-import sys
 import tempfile
 import textwrap
 from collections.abc import Container, Sequence
@@ -21,6 +19,7 @@ from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, reasons_of_failures
+from rffbench.cli.sandbox import Sandbox, run_in, sandbox
 from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
 from rffbench.text import plural
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from rffbench.report.board.page import Section
     from rffbench.report.text_table import Table
 
-CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")  # starts a process without a network
 PAGE = "board.html"
-APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
+APART = "RFFBENCH_IN_SANDBOX"  # tells a process that it is in one
 
 
 @click.command()
@@ -73,8 +71,8 @@ def board(
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
     board, linear regression and boosted trees, and REF if given, on that data. With --check FOLDER some trials of a
-    folder that --save wrote are repeated, without a network where `unshare` can cut it off; the exit status is 1 where
-    a score or a gain differs.
+    folder that --save wrote are repeated, in a sandbox where `unshare` can make one; the exit status is 1 where a score
+    or a gain differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -239,34 +237,28 @@ def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = ""
 
 
 def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
-    """Fetch a submission's data, then check it in a process without a network. Where no such process can be started,
-    check it in this one."""
+    """Fetch a submission's data, then check it in a sandbox. Where there can be none, check it in this process."""
     from rffbench.data import ensure
     from rffbench.report.board.submission import datasets_of
 
     if os.environ.get(APART):
         return _check(folder, nonce, workers)
     names = datasets_of(folder)
-    if not _cuts_off():
-        say(f"no sandbox: `{' '.join(CUT_OFF)}` does not work here. The map can use the network, and your files. "
-            "CONTRIBUTING.md says how to check it in a container.")  # fmt: skip
+    kind = sandbox()
+    if kind is Sandbox.NONE:
+        say("no sandbox: `unshare` does not work here. The map can use the network, and your files. CONTRIBUTING.md "
+            "says how to check it in a container.")  # fmt: skip
         return _check(folder, nonce, workers)
     with Download() as progress:
         for name in names:
             ensure(name, progress)
-    note("sandbox: the map has no network, but can read and change your files")
+    if kind is Sandbox.WHOLE:
+        note("sandbox: the map has no network and cannot change your files; it can read them")
+    else:
+        note("sandbox: the map has no network, but can read and change your files")
     words = ["board", "--check", str(folder), "--nonce", nonce, *(["--workers", str(workers)] if workers else [])]
     words += ["--quiet"] if click.get_current_context().meta.get(QUIET) else []
-    command = [*CUT_OFF, sys.executable, "-m", "rffbench", *words]
-    return subprocess.run(command, env={**os.environ, APART: "1"}).returncode
-
-
-def _cuts_off() -> bool:
-    """Whether processes without a network can be started here."""
-    try:
-        return not subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode
-    except OSError:  # there is no such command
-        return False
+    return run_in(kind, words, **{APART: "1"})
 
 
 def _check(folder: Path, nonce: str, workers: int | None) -> int:

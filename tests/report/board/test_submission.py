@@ -172,23 +172,29 @@ def test_the_card_has_the_gains_of_the_own_map_and_a_check_recomputes_them(folde
     assert f"{first}." in check_table(found, [], [], [first]).notes
 
 
-@pytest.mark.parametrize("works", [True, False])
-def test_a_check_runs_without_a_network_or_says_that_it_does_not(folder, monkeypatch, works):
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        ("nothing", "the map has no network and cannot change your files"),
+        ("--mount", "the map has no network, but can read and change your files"),
+        ("unshare", "no sandbox: "),
+    ],
+)
+def test_a_check_runs_in_a_sandbox_or_says_that_it_does_not(folder, monkeypatch, fails, said):
     commands, fetched = [], []
 
     def started(command, **options):
         commands.append([*command])
-        return subprocess.CompletedProcess(command, 0 if works else 1)
+        return subprocess.CompletedProcess(command, int(fails in command))
 
     monkeypatch.setattr(subprocess, "run", started)
     monkeypatch.setattr("rffbench.data.ensure", lambda name, progress: fetched.append(name))
     (folder / "trials.jsonl").write_text("")  # so that nothing is run in this process
     done = CliRunner().invoke(cli, ["board", "--check", str(folder), "--nonce", "n"], standalone_mode=False)
-    if works:
+    assert said in done.output
+    if fails == "unshare":
+        assert isinstance(done.exception, ResultsError)  # it has no trials
+    else:
         assert fetched == ["phoneme", "kin8nm", "w8a"]
         assert commands[-1][0] == "unshare"
         assert commands[-1][-5:] == ["board", "--check", str(folder), "--nonce", "n"]
-        assert "the map has no network" in done.output
-    else:
-        assert isinstance(done.exception, ResultsError)  # it has no trials
-        assert "no sandbox: " in done.output

@@ -1,0 +1,74 @@
+"""A process that runs code of somebody else: without a network, and with all files but a scratch folder read-only.
+
+Linux namespaces do it, by `unshare`, `mount` and `setpriv` of util-linux: no other program and no rights of an
+administrator are needed. Where a system does not allow all of it, it may still allow to cut off the network alone.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+_CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")
+_ALONE = (*_CUT_OFF, "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c")
+_READ_ONLY = r"""
+set -e
+scratch=$1; shift
+mount --make-rprivate /
+mount --bind "$scratch" "$scratch"
+while read -r _ where _ options _; do
+  where=$(printf '%b' "$where")
+  case $where in "$scratch"|/proc|/proc/*|/sys|/sys/*|/dev|/dev/*) continue ;; esac
+  kept=remount,bind,ro
+  for each in nosuid nodev noexec noatime nodiratime relatime; do
+    case ,$options, in *,$each,*) kept=$kept,$each ;; esac
+  done
+  mount -o "$kept" "$where"
+done < /proc/self/mounts
+cd "$PWD"
+exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
+"""
+"""Makes every mounted folder read-only but $1 and the kernel's own, with the flags that it has; then runs the rest
+without the rights to mount, so that it cannot undo this. The process enters its folder anew, to be in the mount that is
+read-only."""
+
+
+class Sandbox(enum.Enum):
+    """What a process is kept from."""
+
+    WHOLE = "network and files"
+    NETWORK = "network"
+    NONE = ""
+
+
+def sandbox() -> Sandbox:
+    """The most that this system allows."""
+    kinds = (Sandbox.WHOLE, Sandbox.NETWORK)
+    return next((kind for kind in kinds if _run(kind, ["true"], {}, quiet=True) == 0), Sandbox.NONE)
+
+
+def run_in(kind: Sandbox, words: Sequence[str], **variables: str) -> int:
+    """The exit status of rffbench with these words, run in such a sandbox with these environment variables."""
+    return _run(kind, [sys.executable, "-m", "rffbench", *words], variables)
+
+
+def _run(kind: Sandbox, command: Sequence[str], variables: dict[str, str], quiet: bool = False) -> int:
+    with tempfile.TemporaryDirectory(prefix="rffbench-sandbox-") as place:
+        scratch = str(Path(place).resolve())
+        of_kind = {
+            Sandbox.WHOLE: [*_ALONE, _READ_ONLY, "rffbench", scratch],
+            Sandbox.NETWORK: [*_CUT_OFF],
+            Sandbox.NONE: [],
+        }[kind]
+        if kind is Sandbox.WHOLE:
+            variables |= dict.fromkeys(("TMPDIR", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), scratch)
+        try:
+            done = subprocess.run([*of_kind, *command], env={**os.environ, **variables}, capture_output=quiet)
+        except OSError:  # there is no such command
+            return 127
+        return done.returncode
