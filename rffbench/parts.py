@@ -25,6 +25,7 @@ TRIGONOMETRY = 20
 """The time of a cosine or a sine, in multiply-adds."""
 
 LETTERS = {
+    "a": "the multiply-adds, for a pair of rows, of choosing the degrees; 0 where pairs do not choose them",
     "n": "training rows", "v": "rows predicted", "d": "input columns", "s": "frequencies", "D": "output columns",
     "t": "a cosine, sine or exponential", "N": "d, padded to a power of two", "l": "frequencies drawn to choose from",
     "m": "columns before a projection", "B": "buckets", "p": "columns that are learnt on",

@@ -64,12 +64,18 @@ def transforms(pairs: Pairs, n: int, *, block: int, complex_: bool = False) -> S
     own = 0.0 if complex_ else 1.0
     rest = pairs.lengths + own * pairs.squared - (1 + own) * pairs.products
     between = pairs.squared - rest / max(1, block - 1)
-    return Spread(signs(pairs, n, complex_=complex_).variance, between**n - pairs.squared**n, block)
+    power = np.abs(between) ** n * np.where(between < 0, (-1) ** n, 1)  # powers of negative numbers are slow
+    return Spread(signs(pairs, n, complex_=complex_).variance, power - pairs.squared**n, block)
 
 
 def sketches(pairs: Pairs, n: int) -> Spread:
     """A tensor sketch of degree n (Pham and Pagh 2013, Lemma 7)."""
     return Spread(pairs.lengths**n + pairs.squared**n)
+
+
+def highest_degree(kernel: MaclaurinKernel) -> int:
+    """The highest degree that may have columns."""
+    return MOST_DEGREES if kernel.highest_degree is None else kernel.highest_degree
 
 
 def least_error_counts(kernel: MaclaurinKernel, rows: NDArray[np.float64], count: int, law: Law) -> NDArray[np.int64]:
@@ -80,15 +86,16 @@ def least_error_counts(kernel: MaclaurinKernel, rows: NDArray[np.float64], count
     E[(k − Σₙ≤ₚ)²]. Means are over pairs of different rows; for the bias over all pairs. (J. Wacker, M. Kanagawa,
     M. Filippone, "Improved random features for dot product kernels", JMLR 25, 2024, Algorithm 1.)
     """
-    highest = MOST_DEGREES if kernel.highest_degree is None else kernel.highest_degree
+    highest = highest_degree(kernel)
     coefficients = kernel.coefficients(highest + 1)
     pairs = Pairs.of(kernel, rows)
     different = np.tril_indices(len(rows), -1)
-    exact, series = kernel(rows), np.full_like(pairs.dots, coefficients[0])
+    exact, power, series = kernel(rows), np.ones_like(pairs.dots), np.full_like(pairs.dots, coefficients[0])
     spreads: list[tuple[float, float, int]] = []
     biases = []
     for n in range(1, highest + 1):
-        series += coefficients[n] * pairs.dots**n
+        power *= pairs.dots
+        series += coefficients[n] * power
         biases.append(float(np.square(exact - pairs.factors * series).mean()))
         found = law(pairs, n)
         weight = np.square(pairs.factors)

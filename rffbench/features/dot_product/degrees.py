@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap
-from rffbench.features.dot_product.allocation import Law, least_error_counts
+from rffbench.features.dot_product.allocation import Law, highest_degree, least_error_counts
 from rffbench.kernels import Kernel, MaclaurinKernel, PolynomialKernel, make_kernel_with
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.kernels.base import squared_lengths
@@ -22,6 +22,7 @@ from rffbench.seeds import RandomState, generator, seed_sequence
 
 MOST_TERMS = 200  # of a series: estimates of (xᵀx′)ⁿ with a higher n are useless
 SAMPLED_ROWS = 1000  # training rows whose lengths decide how much each degree matters
+A_PAIR = 500  # multiply-adds that take as long as a pair of rows and a degree, in choosing degrees by the least error
 NEGLIGIBLE = 1e-12  # share of the diagonal: degrees with less are left out
 LEAST_LOG = -1e4  # of a share: less is 0
 POWER = 4  # of the polynomial that replaces the exponential
@@ -49,7 +50,7 @@ class SeriesFeatures(FeatureMap):
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=MaclaurinKernel, bias="terms of high degree left out", unbiased_if="degrees are not truncated",
-        fits_on="inputs", row_cost="h*d*D", fit_cost="min(n, 1000)*d", nests=("directions_",),
+        fits_on="inputs", row_cost="h*d*D", fit_cost="min(n, 1000)*d + a*min(n, 1000)**2", nests=("directions_",),
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "degrees": ("optimised", "truncated", "geometric", "least-error", "product", "power"),
@@ -97,11 +98,14 @@ class SeriesFeatures(FeatureMap):
         return columns
 
     def letters(self, d: int) -> dict[str, float]:
-        """h of the formulas: the degree of a product, else about 2, the mean degree."""
+        """h of the formulas: the degree of a product, else about 2, the mean degree; and a, which is measured."""
         kernel = self._check_kernel()
+        if self.degrees == "least-error":
+            assert isinstance(kernel, MaclaurinKernel)
+            return {"h": 2, "a": A_PAIR * float(highest_degree(kernel))}
         if self.degrees == "product" and isinstance(kernel, PolynomialKernel):
-            return {"h": kernel.degree}
-        return {"h": POWER if self.degrees == "power" else 2}
+            return {"h": kernel.degree, "a": 0}
+        return {"h": POWER if self.degrees == "power" else 2, "a": 0}
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Choose the degrees by X's rows and draw the projections for its columns; y is not used."""
