@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -68,6 +69,8 @@ ROLES = {
     "study": "Studies of its methods",
     "apart": "Negative controls and protocol searches, which are in no sum",
 }
+ASIDE = {"": "", "study": " (a study)", "apart": " (a control)"}
+"""What a table of several experiments says of those that are no reproduction."""
 # Two protocols are one where they differ in these alone.
 NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
@@ -147,7 +150,8 @@ equivalence, by two one-sided tests (Schuirmann 1987): the 90 % interval has to 
 judged at each size: it holds where it holds at all of them, and fails where it fails at any, after Holm's correction.
 The number in its cell is the mean over sizes, so its interval can lie within the range while the claim is open or
 fails. The cell says what the mean over sizes would give, where that is another verdict. A claim is not judged without
-measurements, or with a single trial.
+measurements, or with a single trial. A page tells a claim once, with a table of all experiments that judged it; what it
+counts are the reproductions.
 
 **What an interval covers** is one of three things. *This dataset*: other random splits of the same rows, and other
 draws of the features. *Draws only*: the split is given, so all trials have the same rows. *New rows*: other rows of
@@ -174,7 +178,8 @@ def main() -> int:
     for paper, experiments in zip(papers, of_papers, strict=True):
         page = FOLDER / f"{paper['page']}.md"
         said = notes(paper)
-        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *said, *map(details, experiments)])
+        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *said, *told_once(experiments),
+                                 *map(details, experiments)])  # fmt: skip
         link = str(page.relative_to(VERDICT_PAGE.parent))
         verdicts += [f"## [{paper['paper']}]({link})\n", overview(experiments, page), *notes_linked(paper, link)]
         rows.append(in_a_row(paper, experiments))
@@ -644,7 +649,6 @@ def details(each: Experiment) -> str:
         *leans(each),
         *other_columns(each),
         *ratios(each.ratios),
-        *claims(each),
     ]
     if each.searched:
         lines += [(each.folder / "search.md").read_text(encoding="utf-8").strip(), ""]
@@ -836,32 +840,67 @@ def ratios(compared: pd.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
-def claims(each: Experiment) -> list[str]:
-    """The paper's claims, each once: the range that it asks for and why, and what came out by dataset and methods;
-    then what was not judged."""
+def claims(experiments: Sequence[Experiment]) -> list[str]:
+    """The paper's claims, each once: the range that it asks for and why, and what came out by experiment, dataset and
+    methods; then what was not judged. The counts are those of reproductions, where a claim has any."""
+    judged = pd.concat([judged_of(each).assign(of=at) for at, each in enumerate(experiments)])
+    judged["role"] = [experiments[at].role for at in judged["of"]]
     lines: list[str] = []
-    judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
-    told = judged["claim"].map(lambda claim: each.sentences.get(claim, claim)) if len(judged) else judged["claim"]
-    for (sentence, where, asked), rows in judged.groupby([told, "where", "asked"], sort=False):
+    for (sentence, where, asked), rows in judged.groupby(["told", "where", "asked"], sort=False):
+        counted_rows = rows[rows["role"] == ""] if (rows["role"] == "").any() else rows
         at = " at each size" if rows["verdict_in_mean"].notna().any() else ""
         lines += [
-            f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} ({rows['because'].iloc[0]}). "
-            f"{in_all(Counter(rows['verdict']))}.",
+            f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} "
+            f"({merged(list(dict.fromkeys(rows['because'])))}). {in_all(Counter(counted_rows['verdict']))}.",
             "",
         ]
-        lines += [*matrix(rows), ""]
+        of = list(dict.fromkeys(rows["of"]))
+        titles = {at: experiments[at].title + ASIDE[experiments[at].role] for at in of}
+        lines += [*matrix(rows.assign(experiment=rows["of"].map(titles)) if len(of) > 1 else rows), ""]
     if lines:
-        lines.append(f"{legend(judged)} [compare.md]({there(each.folder)}/compare.md) has the evidence.\n")
-    unjudged = each.claims[each.claims["verdict"] == NOT_MEASURED]
-    if len(unjudged):
-        lines += ["Claims that were not judged, and why:", ""]
-        for why, rows in unjudged.groupby("evidence", sort=False):
-            names = dict.fromkeys(rows["claim"].map(lambda claim: each.sentences.get(claim, claim)))
-            first, count = next(iter(names)), len(rows)
-            more = f" and {count - 1} more" if count > 1 else ""
-            lines.append(f"- {why}: *{first}*{more}")
-        lines.append("")
-    return lines
+        judges = [each for each in experiments if len(judged_of(each))]
+        evidence = ", ".join(f"[{each.name}]({there(each.folder)}/compare.md)" for each in judges)
+        lines.append(f"{legend(judged)} The evidence: {evidence}.\n")
+    return [*lines, *unjudged(experiments)]
+
+
+def merged(texts: Sequence[str]) -> str:
+    """Reasons that differ in some words, in one: ``smaller in 35 of 36, 29 of 33 cells``; else one after the other."""
+    words = [text.split() for text in texts]
+    shortest = min(map(len, words))
+    before = next((at for at in range(shortest) if len({each[at] for each in words}) > 1), shortest)
+    after = next((at for at in range(shortest - before) if len({each[-1 - at] for each in words}) > 1), 0)
+    middles = [" ".join(each[before : len(each) - after]) for each in words]
+    if len(texts) == 1 or not all(re.fullmatch(r"[\w ]+", each) for each in middles):
+        return "; ".join(texts)
+    return " ".join([*words[0][:before], ", ".join(middles), *words[0][len(words[0]) - after :]])
+
+
+def told_once(experiments: Sequence[Experiment]) -> list[str]:
+    """The section of a page that has the claims."""
+    found = claims([each for each in experiments if each.run])
+    return ["## Its claims", "", *found] if found else []
+
+
+def judged_of(each: Experiment) -> pd.DataFrame:
+    """Its claims that were judged; ``told`` is the sentence that the paper has for several of them."""
+    judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
+    return judged.assign(told=[each.sentences.get(claim, claim) for claim in judged["claim"]])
+
+
+def unjudged(experiments: Sequence[Experiment]) -> list[str]:
+    """The claims that no experiment judged, with the reasons."""
+    told = {sentence for each in experiments for sentence in judged_of(each)["told"]}
+    missed: dict[str, Counter[str]] = {}
+    for each in experiments:
+        for row in each.claims[each.claims["verdict"] == NOT_MEASURED].to_dict("records"):
+            if (sentence := each.sentences.get(row["claim"], row["claim"])) not in told:
+                missed.setdefault(row["evidence"], Counter())[sentence] += 1
+    lines = ["Claims that were not judged, and why:", ""] if missed else []
+    for why, sentences in missed.items():
+        first, more = next(iter(sentences)), sentences.total() - 1
+        lines.append(f"- {why}: *{first}*" + f" and {more} more" * bool(more))
+    return [*lines, ""] if lines else []
 
 
 def legend(judged: pd.DataFrame) -> str:
@@ -877,20 +916,45 @@ def legend(judged: pd.DataFrame) -> str:
 
 
 def matrix(rows: pd.DataFrame) -> list[str]:
-    """Methods down, datasets across (or the other way where datasets are the more): verdict and number."""
+    """Methods down, datasets across (or the other way where datasets are the more): verdict and number. The rows of
+    several experiments have a column ``experiment``; then experiments are across if there is one pair of methods, or
+    down if there is one dataset, and else one is below the other."""
     methods = rows["method"] + rows["baseline"].map(lambda name: f" : {name}" if pd.notna(name) else "")
     protocol = rows["protocol"].map(lambda name: f" ({name})" if pd.notna(name) else "")
-    every = rows.assign(methods=methods + protocol)
-    down, across = "methods", "dataset"
-    if every[across].nunique() > every[down].nunique():
-        down, across = across, down
-    columns = list(dict.fromkeys(every[across]))
-    lines = [f"| {down} | {' | '.join(map(escaped, columns))} |", f"|---|{'--:|' * len(columns)}"]
-    for name, part in every.groupby(down, sort=False):
+    if "experiment" not in rows:
+        return table_of(rows.assign(methods=methods + protocol), *across_and_down(rows["dataset"], methods + protocol))
+    every = rows.assign(methods=methods, experiment=rows["experiment"] + protocol)
+    if every["methods"].nunique() == 1:
+        return table_of(every, "experiment", "dataset", every["methods"].iloc[0])
+    if every["dataset"].nunique() == 1 and every["methods"].nunique() <= MOST_ACROSS:
+        return table_of(every, "methods", "experiment", every["dataset"].iloc[0])
+    return table_of(every, *across_and_down(every["dataset"], methods), blocks="experiment")
+
+
+MOST_ACROSS = 6
+
+
+def across_and_down(datasets: pd.Series, methods: pd.Series) -> tuple[str, str]:
+    """Of ``dataset`` and ``methods`` the one with fewer names is across."""
+    return ("methods", "dataset") if datasets.nunique() > methods.nunique() else ("dataset", "methods")
+
+
+def table_of(rows: pd.DataFrame, across: str, down: str, corner: str = "", blocks: str = "") -> list[str]:
+    """A table of findings, whose first heading is ``corner``; ``blocks`` are below each other."""
+    columns = list(dict.fromkeys(rows[across]))
+    names = [*filter(None, [blocks]), down]
+    first = [*names[:-1], corner or down]
+    lines = [f"| {' | '.join(map(escaped, [*first, *columns]))} |", f"|{'---|' * len(first)}{'--:|' * len(columns)}"]
+    above = ""
+    for name, part in rows.groupby(names, sort=False):
         found: dict[str, list[str]] = {}
         for row in part.to_dict("records"):
             found.setdefault(row[across], []).append(finding(row))
-        lines.append(f"| {escaped(str(name))} | {' | '.join('; '.join(found.get(each, [])) for each in columns)} |")
+        *block, own = map(str, name)
+        shown = ["" if each == above else each for each in block]
+        above = next(iter(block), "")
+        cells_of_row = ["; ".join(found.get(each, [])) for each in columns]
+        lines.append(f"| {' | '.join([*map(escaped, [*shown, own]), *cells_of_row])} |")
     return lines
 
 

@@ -225,7 +225,7 @@ def claim(verdict="not enough evidence", evidence=NEEDS, **more):
 
 def told(made, **of_claim):
     """The cell of a claim, and what is said above and below it."""
-    lines = reproduction.claims(made([claim(**of_claim)]))
+    lines = reproduction.claims([made([claim(**of_claim)])])
     return lines[4].split(" | ")[1].removesuffix(" |"), lines[0], lines[-1]
 
 
@@ -239,6 +239,48 @@ def test_an_open_claim_has_the_trials_that_would_settle_it(made, needed, shown):
     assert "*5 of 9 trials*" in below
     assert "at each size" not in above + below
     assert "*5 of 9 trials*" not in told(made, verdict="holds")[2]
+
+
+def test_a_claim_of_several_experiments_is_told_once_and_counted_of_reproductions(made):
+    found = [claim("holds"), claim("holds", dataset="usps")]
+    first, second = made(found, "one"), made([claim(because="any less, too")], "two", element="Table 2")
+    lines = reproduction.claims([first, second])
+    assert [line for line in lines if line.startswith("**")] == [
+        "**SORF is better** (Table 1). It holds for a number less than 1 (any less; any less, too). "
+        "Of 3 cases 2 hold, 1 is open."
+    ]
+    assert lines[2:6] == [
+        f"| SORF : RFF | {first.title} | {second.title} |", "|---|--:|--:|",
+        "| eeg | holds 0.9 (0.8 to 1.01) | open 0.9 (0.8 to 1.01) |", "| usps | holds 0.9 (0.8 to 1.01) |  |",
+    ]  # fmt: skip
+    second.role = "apart"
+    lines = reproduction.claims([first, second])
+    assert lines[0].endswith("Of 2 cases 2 hold.")
+    assert f"| {second.title} (a control) |" in lines[2]
+
+
+def test_claims_of_several_methods_and_experiments_are_below_each_other(made):
+    found = [claim("holds", dataset=name, method=method) for name in ("eeg", "usps") for method in ("SORF", "ORF")]
+    one = [each for each in found if each["dataset"] == "eeg"]
+    first, second = made(found, "one"), made(found, "two", element="Table 2")
+    down = [line.split(" | ")[:2] for line in reproduction.claims([first, second])[2:8]]
+    assert down[0] == ["| experiment", "methods"]
+    assert down[2:] == [[f"| {first.title}", "SORF : RFF"], ["| ", "ORF : RFF"],
+                        [f"| {second.title}", "SORF : RFF"], ["| ", "ORF : RFF"]]  # fmt: skip
+    lines = reproduction.claims([made(one, "one"), made(one, "two", element="Table 2")])
+    assert lines[2] == "| eeg | SORF : RFF | ORF : RFF |"
+
+
+@pytest.mark.parametrize(
+    ("texts", "one"),
+    [
+        (["any less"], "any less"),
+        (["less in 3 of 4 cells: any", "less in 5 of 6 cells: any"], "less in 3 of 4, 5 of 6 cells: any"),
+        (["less in 3 of 4 cells: any", "less in all: any"], "less in 3 of 4 cells: any; less in all: any"),
+    ],
+)
+def test_reasons_that_differ_in_some_words_are_told_in_one(texts, one):
+    assert reproduction.merged(texts) == one
 
 
 def test_a_claim_at_each_size_has_the_verdict_in_the_mean_where_it_is_another(made):
