@@ -149,10 +149,23 @@ AGAIN = [
         "frobenius_error",
         1e-3,
     ),
+    (
+        "wacker2022-polynomial-20",
+        {"dataset": "magic04", "method": "Maclaurin srht", "n_features": 48},
+        "frobenius_error",
+        1e-3,
+    ),
+    (
+        "wacker2022-complex-to-real-7",
+        {"dataset": "letter", "method": "product signs as real", "n_features": 512},
+        "accuracy",
+        1e-3,
+    ),
     ("parkinson2023", {"dataset": "kin40k-xgpr", "method": "rff-sorf 512"}, "mae", 1e-3),
     ("munkhoeva2018", {"dataset": "powerplant", "method": "ROM arccos1", "n_features": 10}, "cross_error", 1e-3),
     ("diaz2023", {"dataset": "protein", "method": "rpcholesky 50"}, "residual_norm", 1e-3),
     ("zhang2019", {"method": "LP-RFF 4", "n_features": 306}, "accuracy", 1e-3),
+    ("wu2016", {"dataset": "penbased", "method": "binning 0.1", "n_features": 8}, "accuracy", 1e-3),
     ("lin2023", {"dataset": "elevators-gp", "method": "RFF", "n_features": 512}, "rmse", 1e-3),
     ("wacker2022-gaussian", {"dataset": "magic04", "method": "SORF", "n_features": 48}, "frobenius_error", 1e-3),
 ]
