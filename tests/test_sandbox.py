@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from rffbench.cli import sandbox as module
-from rffbench.cli.sandbox import Sandbox, run_in, sandbox
+from rffbench.cli.sandbox import Sandbox, run_command, run_in, sandbox
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,7 @@ def whole():
 
 
 def in_sandbox(words: str) -> int:
-    return module._run(Sandbox.WHOLE, ["sh", "-c", words], {}, quiet=True)
+    return run_command(Sandbox.WHOLE, ["sh", "-c", words], {}, quiet=True)
 
 
 def test_files_can_be_read_and_not_changed(whole, tmp_path):

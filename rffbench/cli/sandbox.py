@@ -49,15 +49,17 @@ class Sandbox(enum.Enum):
 def sandbox() -> Sandbox:
     """The most that this system allows."""
     kinds = (Sandbox.WHOLE, Sandbox.NETWORK)
-    return next((kind for kind in kinds if _run(kind, ["true"], {}, quiet=True) == 0), Sandbox.NONE)
+    return next((kind for kind in kinds if run_command(kind, ["true"], {}, quiet=True) == 0), Sandbox.NONE)
 
 
 def run_in(kind: Sandbox, words: Sequence[str], **variables: str) -> int:
     """The exit status of rffbench with these words, run in such a sandbox with these environment variables."""
-    return _run(kind, [sys.executable, "-m", "rffbench", *words], variables)
+    return run_command(kind, [sys.executable, "-m", "rffbench", *words], variables)
 
 
-def _run(kind: Sandbox, command: Sequence[str], variables: dict[str, str], quiet: bool = False) -> int:
+def run_command(kind: Sandbox, command: Sequence[str], variables: dict[str, str], quiet: bool = False) -> int:
+    """The exit status of a command in such a sandbox, 127 where it cannot be started; its environment has these
+    ``variables``, too. ``quiet``: what it prints is not shown."""
     with tempfile.TemporaryDirectory(prefix="rffbench-sandbox-") as place:
         scratch = str(Path(place).resolve())
         of_kind = {
