@@ -71,6 +71,7 @@ ROLES = {
 }
 ASIDE = {"": "", "study": " (a study)", "apart": " (a control)"}
 """What a table of several experiments says of those that are no reproduction."""
+MOST_PAIRS = 6  # pairs of methods in a table whose rows are experiments
 # Two protocols are one where they differ in these alone.
 NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
@@ -858,10 +859,10 @@ def claims(experiments: Sequence[Experiment]) -> list[str]:
         titles = {at: experiments[at].title + ASIDE[experiments[at].role] for at in of}
         lines += [*matrix(rows.assign(experiment=rows["of"].map(titles)) if len(of) > 1 else rows), ""]
     if lines:
-        judges = [each for each in experiments if len(judged_of(each))]
+        judges = [experiments[at] for at in judged["of"].unique()]
         evidence = ", ".join(f"[{each.name}]({there(each.folder)}/compare.md)" for each in judges)
         lines.append(f"{legend(judged)} The evidence: {evidence}.\n")
-    return [*lines, *unjudged(experiments)]
+    return [*lines, *unjudged(experiments, set(judged["told"]))]
 
 
 def merged(texts: Sequence[str]) -> str:
@@ -888,9 +889,8 @@ def judged_of(each: Experiment) -> pd.DataFrame:
     return judged.assign(told=[each.sentences.get(claim, claim) for claim in judged["claim"]])
 
 
-def unjudged(experiments: Sequence[Experiment]) -> list[str]:
-    """The claims that no experiment judged, with the reasons."""
-    told = {sentence for each in experiments for sentence in judged_of(each)["told"]}
+def unjudged(experiments: Sequence[Experiment], told: set[str]) -> list[str]:
+    """The claims that no experiment judged, so that they are not ``told``, with the reasons."""
     missed: dict[str, Counter[str]] = {}
     for each in experiments:
         for row in each.claims[each.claims["verdict"] == NOT_MEASURED].to_dict("records"):
@@ -926,12 +926,9 @@ def matrix(rows: pd.DataFrame) -> list[str]:
     every = rows.assign(methods=methods, experiment=rows["experiment"] + protocol)
     if every["methods"].nunique() == 1:
         return table_of(every, "experiment", "dataset", every["methods"].iloc[0])
-    if every["dataset"].nunique() == 1 and every["methods"].nunique() <= MOST_ACROSS:
+    if every["dataset"].nunique() == 1 and every["methods"].nunique() <= MOST_PAIRS:
         return table_of(every, "methods", "experiment", every["dataset"].iloc[0])
     return table_of(every, *across_and_down(every["dataset"], methods), blocks="experiment")
-
-
-MOST_ACROSS = 6
 
 
 def across_and_down(datasets: pd.Series, methods: pd.Series) -> tuple[str, str]:
