@@ -19,7 +19,7 @@ from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, reasons_of_failures
-from rffbench.cli.sandbox import Sandbox, run_in, sandbox
+from rffbench.cli.sandbox import run_in, sandbox
 from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
 from rffbench.text import plural
@@ -245,17 +245,14 @@ def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
         return _check(folder, nonce, workers)
     names = datasets_of(folder)
     kind = sandbox()
-    if kind is Sandbox.NONE:
+    if kind is None:
         say("no sandbox: `unshare` does not work here. The map can use the network, and your files. CONTRIBUTING.md "
             "says how to check it in a container.")  # fmt: skip
         return _check(folder, nonce, workers)
     with Download() as progress:
         for name in names:
             ensure(name, progress)
-    if kind is Sandbox.WHOLE:
-        note("sandbox: the map has no network and cannot change your files; it can read them")
-    else:
-        note("sandbox: the map has no network, but can read and change your files")
+    note(f"sandbox: the map {kind.value}")
     words = ["board", "--check", str(folder), "--nonce", nonce, *(["--workers", str(workers)] if workers else [])]
     words += ["--quiet"] if click.get_current_context().meta.get(QUIET) else []
     return run_in(kind, words, **{APART: "1"})

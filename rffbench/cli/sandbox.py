@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")
@@ -39,17 +39,15 @@ read-only."""
 
 
 class Sandbox(enum.Enum):
-    """What a process is kept from."""
+    """What code in it can do."""
 
-    WHOLE = "network and files"
-    NETWORK = "network"
-    NONE = ""
+    WHOLE = "has no network and cannot change your files; it can read them"
+    NETWORK = "has no network, but can read and change your files"
 
 
-def sandbox() -> Sandbox:
-    """The most that this system allows."""
-    kinds = (Sandbox.WHOLE, Sandbox.NETWORK)
-    return next((kind for kind in kinds if run_command(kind, ["true"], {}, quiet=True) == 0), Sandbox.NONE)
+def sandbox() -> Sandbox | None:
+    """The strictest one that this system allows; None if it allows none."""
+    return next((kind for kind in Sandbox if run_command(kind, ["true"], {}, quiet=True) == 0), None)
 
 
 def run_in(kind: Sandbox, words: Sequence[str], **variables: str) -> int:
@@ -57,20 +55,17 @@ def run_in(kind: Sandbox, words: Sequence[str], **variables: str) -> int:
     return run_command(kind, [sys.executable, "-m", "rffbench", *words], variables)
 
 
-def run_command(kind: Sandbox, command: Sequence[str], variables: dict[str, str], quiet: bool = False) -> int:
+def run_command(kind: Sandbox, command: Sequence[str], variables: Mapping[str, str], quiet: bool = False) -> int:
     """The exit status of a command in such a sandbox, 127 where it cannot be started; its environment has these
     ``variables``, too. ``quiet``: what it prints is not shown."""
     with tempfile.TemporaryDirectory(prefix="rffbench-sandbox-") as place:
-        scratch = str(Path(place).resolve())
-        of_kind = {
-            Sandbox.WHOLE: [*_ALONE, _READ_ONLY, "rffbench", scratch],
-            Sandbox.NETWORK: [*_CUT_OFF],
-            Sandbox.NONE: [],
-        }[kind]
+        start, scratch = [*_CUT_OFF], {}
         if kind is Sandbox.WHOLE:
-            variables |= dict.fromkeys(("TMPDIR", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), scratch)
+            folder = str(Path(place).resolve())
+            start = [*_ALONE, _READ_ONLY, "rffbench", folder]
+            scratch = dict.fromkeys(("TMPDIR", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), folder)
         try:
-            done = subprocess.run([*of_kind, *command], env={**os.environ, **variables}, capture_output=quiet)
+            environment = {**os.environ, **variables, **scratch}
+            return subprocess.run([*start, *command], env=environment, capture_output=quiet).returncode
         except OSError:  # there is no such command
             return 127
-        return done.returncode

@@ -17,7 +17,7 @@ from rffbench.report.board.standing import Board, load_board, shape
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import Cost, cost_ratios, outside
 from rffbench.report.frame import load_protocols
-from tests.helpers.findings import ROOT, finding, span
+from tests.helpers.findings import ROOT, finding, listed, span
 from tests.helpers.findings import signed as with_sign
 
 README, ADVICE, PAGE_OF_BOARD, SMALL = (
@@ -52,11 +52,6 @@ def number(of: int, called: str) -> Number:
     (found,) = (each for each in answer(of).numbers if each.name == called)
     assert found.datasets == 28
     return found
-
-
-def listed(names: list[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 @functools.cache

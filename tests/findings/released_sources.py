@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from rffbench.report.board.views import cost
 from scripts.reproduction import STANDS_OPEN, Experiment, different
-from tests.helpers.findings import ROOT, finding, mean_of, results, span, word
+from tests.helpers.findings import ROOT, finding, listed, mean_of, results, span, word
 
 PAGE_OF_NOTES = "docs/reproduction.yaml"
 OPEN = "not enough evidence"
@@ -580,10 +580,6 @@ def which_wins_survive_at_equal_rank() -> str:
         f"{told[2]} with σ and λ by cross-validation. In the other cases, a dataset and a rank, these are ahead. With σ chosen "
         f"on the test part: {others(0)}. With σ by cross-validation: {others(1)}. With both: {others(2)}."
     )
-
-
-def listed(names: list[str]) -> str:
-    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
 
 
 @functools.cache

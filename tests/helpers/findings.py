@@ -158,6 +158,10 @@ def span(values: list[float], decimals: int = 1) -> str:
 _WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
+def listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+
+
 def word(count: int) -> str:
     """A count up to twelve as a word."""
     return _WORDS[count] if count < len(_WORDS) else str(count)

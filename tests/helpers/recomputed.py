@@ -6,6 +6,7 @@ import csv
 import json
 import lzma
 import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +52,40 @@ def agree(values, mean: float, std: float, n: int) -> bool:
     """Whether these runs, and n of this mean and spread, may have one mean, at 5 %; spreads may differ (Welch)."""
     ours = np.mean(values), np.std(values, ddof=1), len(values)
     return ttest_ind_from_stats(*ours, mean, std, n, equal_var=False).pvalue > 0.05
+
+
+def sign_products(
+    rows: Sequence[np.ndarray], degree: int, columns: int, variance: float, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Products of ``degree`` sums of signs, of rows of unit length: features of variance·(½ + xᵀx′/2)ᵖ."""
+    draws = [rng.choice(np.float32([-1, 1]), (rows[0].shape[1] + 1, columns)) for _ in range(degree)]
+    found = []
+    for X in rows:
+        unit = np.float32(X / np.linalg.norm(X, axis=1, keepdims=True))
+        Z = np.full((len(X), columns), np.sqrt(0.5**degree * variance / columns), np.float32)
+        for W in draws:
+            Z *= W[0] + unit @ W[1:]
+        found.append(Z)
+    return found
+
+
+def classified(belongs: np.ndarray, alpha: float, features: Callable[[np.ndarray], Sequence[np.ndarray]]) -> np.ndarray:
+    """The classes of test rows, numbered, by a Gaussian process: regression on log-normal targets, whose noise differs
+    between the rows of a class and others (Milios et al. 2018). ``belongs`` says which training row is of which class;
+    ``features`` makes those of training and test rows, for the targets."""
+    noise = np.log1p(1 / (belongs + alpha))
+    means = np.log(belongs.mean(axis=0))
+    targets = np.log(belongs + alpha) - noise / 2 - means
+    means, targets = means + targets.mean(), targets - targets.mean()
+    Z, Z_test = features(targets)
+    grams, scores = [Z[mine].T @ Z[mine] for mine in belongs.T], []
+    total = sum(grams)
+    for of, mine in enumerate(belongs.T):
+        inside, outside = 1 / noise[mine, of][0], 1 / noise[~mine, of][0]
+        H = outside * total + (inside - outside) * grams[of] + np.eye(Z.shape[1])
+        right = Z.T @ (targets[:, of] / noise[:, of]).astype(np.float32)
+        scores.append(Z_test @ np.linalg.solve(H.astype(float), right) + means[of])
+    return np.argmax(scores, axis=0)
 
 
 @cache

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.helpers.recomputed import agree, measured, mirror, released
+from tests.helpers.recomputed import agree, classified, measured, mirror, released, sign_products
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
@@ -124,30 +124,17 @@ def fourier(apart: bool, rng, targets: np.ndarray) -> list[np.ndarray]:
 
 def products(apart: bool, rng, targets: np.ndarray) -> list[np.ndarray]:
     """1,024 products of three sums of signs, of rows of unit length; the kernel variance is that of the targets."""
-    draws = [rng.choice(np.float32([-1, 1]), (785, COLUMNS)) for _ in range(3)]
-    scale = np.float32(np.sqrt(0.5**3 * targets.var() / COLUMNS))
-    rows = [X / np.linalg.norm(X, axis=1, keepdims=True) for X in standard_rows(apart)]
-    return [scale * np.prod([W[0] + X @ W[1:] for W in draws], axis=0) for X in rows]
+    return sign_products(standard_rows(apart), 3, COLUMNS, targets.var(), rng)
 
 
 def accuracies(apart: bool, features, draws: int = 3) -> list[float]:
-    """In %, of a Gaussian process on these features with their α: regression on log-normal targets, whose noise differs
-    between the rows of a class and others (Milios et al. 2018)."""
+    """In %, of a Gaussian process on these features with their α."""
     found = []
     belongs = labels("train")[:, None] == np.arange(10)
-    noise = np.log1p(1 / (belongs + 0.001))
-    means = np.log(belongs.mean(axis=0))
-    targets = np.log(belongs + 0.001) - noise / 2 - means
-    means, targets = means + targets.mean(), targets - targets.mean()
     for seed in range(draws):
-        Z, Z_test = features(apart, np.random.default_rng([2021, seed]), targets)
-        grams, scores = [Z[mine].T @ Z[mine] for mine in belongs.T], []
-        for of in range(10):
-            inside, outside = 1 / noise[belongs[:, of], of][0], 1 / noise[~belongs[:, of], of][0]
-            H = outside * sum(grams) + (inside - outside) * grams[of] + np.eye(COLUMNS)
-            right = Z.T @ (targets[:, of] / noise[:, of]).astype(np.float32)
-            scores.append(Z_test @ np.linalg.solve(H.astype(float), right) + means[of])
-        found.append(100 * float(np.mean(np.argmax(scores, axis=0) == labels("t10k"))))
+        rng = np.random.default_rng([2021, seed])
+        classes = classified(belongs, 0.001, lambda targets, rng=rng: features(apart, rng, targets))
+        found.append(100 * float(np.mean(classes == labels("t10k"))))
     return found
 
 

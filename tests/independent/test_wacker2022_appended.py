@@ -9,51 +9,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.helpers.recomputed import agree, measured, mirror, released
+from tests.helpers.recomputed import agree, classified, measured, mirror, released, sign_products
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
 SEEDS = 20
 
 
-def products(rows: list[np.ndarray], degree: int, columns: int, variance: float, rng) -> list[np.ndarray]:
-    """The features of training and of test rows, with the kernel's variance."""
-    draws = [rng.choice(np.float32([-1, 1]), (rows[0].shape[1] + 1, columns)) for _ in range(degree)]
-    found = []
-    for X in rows:
-        unit = np.float32(X / np.linalg.norm(X, axis=1, keepdims=True))
-        Z = np.full((len(X), columns), np.sqrt(0.5**degree * variance / columns), np.float32)
-        for W in draws:
-            Z *= W[0] + unit @ W[1:]
-        found.append(Z)
-    return found
-
-
 def housing(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, rng) -> float:
     """The mean squared error with 80 products of degree 7; columns standardised, noise 4."""
     mean, deviation = X[train].mean(axis=0), X[train].std(axis=0, ddof=1)
     targets = y[train] - y[train].mean()
-    Z, Z_test = products([(X[part] - mean) / deviation for part in (train, test)], 7, 80, targets.var(), rng)
+    Z, Z_test = sign_products([(X[part] - mean) / deviation for part in (train, test)], 7, 80, targets.var(), rng)
     weights = np.linalg.solve(Z.T @ Z / 4 + np.eye(80), Z.T @ targets / 4)
     return float(np.mean((Z_test @ weights + y[train].mean() - y[test]) ** 2))
 
 
 def letter(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, rng) -> float:
     """The accuracy in % with 256 products of degree 3; columns from 0 up, α = 0.001 (Milios et al. 2018)."""
-    belongs = y[train][:, None] == np.unique(y)
-    noise = np.log1p(1 / (belongs + 0.001))
-    means = np.log(belongs.mean(axis=0))
-    targets = np.log(belongs + 0.001) - noise / 2 - means
-    means, targets = means + targets.mean(), targets - targets.mean()
-    Z, Z_test = products([X[part] - X[train].min(axis=0) for part in (train, test)], 3, 256, targets.var(), rng)
-    grams, scores = [Z[mine].T @ Z[mine] for mine in belongs.T], []
-    total = sum(grams)
-    for of, mine in enumerate(belongs.T):
-        inside, outside = 1 / noise[mine, of][0], 1 / noise[~mine, of][0]
-        H = outside * total + (inside - outside) * grams[of] + np.eye(256)
-        right = Z.T @ np.float32(targets[:, of] / noise[:, of])
-        scores.append(Z_test @ np.linalg.solve(H, right) + means[of])
-    return 100 * float(np.mean(np.unique(y)[np.argmax(scores, axis=0)] == y[test]))
+    names = np.unique(y)
+    rows = [X[part] - X[train].min(axis=0) for part in (train, test)]
+    found = classified(
+        y[train][:, None] == names, 0.001, lambda targets: sign_products(rows, 3, 256, targets.var(), rng)
+    )
+    return 100 * float(np.mean(names[found] == y[test]))
 
 
 def scores(process, X: np.ndarray, y: np.ndarray, seeds: int, appended: bool, loop: int = 0) -> list[float]:

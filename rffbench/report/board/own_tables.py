@@ -68,7 +68,8 @@ def map_panels(results: Results, label: str) -> list[Strips]:
     dot for every dataset."""
     columns = int(results.trials["n_features"].max())
     parts, _ = _with_shipped(results)
-    rows = _beside([at_columns(part.losses, references(), columns) for part in parts])
+    known = references()
+    rows = _beside([at_columns(part.losses, known, columns) for part in parts])
     rows["method"] = [_marked(name, label, parts) for name in rows["method"]]
     found = summaries(rows, list(rows["method"].unique()))
     return [gains_in_percent(f"Gains over RFF at {columns} columns", found)] if found else []

@@ -71,7 +71,7 @@ def read_shipped(path: Path) -> Shipped:
         rows = whole.iloc[1:].astype({"n_features": int, "trial": int})
         return Shipped(rows.assign(failed=rows["failed"].astype(str) == "True"), str(whole["dataset"].iloc[0]))
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again") from None
+        raise _of_another_version(path, error) from None
 
 
 def ship_tables(tables: Sequence[Table], path: Path) -> None:
@@ -84,4 +84,8 @@ def read_tables(path: Path) -> list[Table]:
     try:
         return [Table.from_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again") from None
+        raise _of_another_version(path, error) from None
+
+
+def _of_another_version(path: Path, error: Exception) -> ResultsError:
+    return ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again")
