@@ -35,6 +35,7 @@ class ArcCosineKernel(ActivationKernel):
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"order": (0, 1)}
     has_bandwidth: ClassVar[bool] = False
     rules: ClassVar[tuple[str, ...]] = ()
+    homogeneous: ClassVar[bool] = True
 
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
         lengths, U = _directions(X)

@@ -355,6 +355,8 @@ class ActivationKernel(Kernel):
     """A kernel k(x, x′) = E[a(wᵀx)·a(wᵀx′)] of an activation a, w ~ N(0, I)."""
 
     trait: ClassVar[str] = "an activation"
+    homogeneous: ClassVar[bool] = False
+    """Whether a(ct) = a(t) for every c > 0, or a(ct) = c·a(t): then of the length of w only E‖w‖² = d counts."""
 
     @abstractmethod
     def activation(self, T: Floats) -> Floats:

@@ -63,12 +63,13 @@ class ActivationFeatures(FeatureMap):
         'transposed-sorf' (StructuredOrthogonalFeatures); 'rom', the same with fixed lengths
         (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton sequence, and 'generalized-halton', one of permuted
         digits (QuasiMonteCarloFeatures); 'signs', random signs, the grid of two points (GaussHermiteFeatures);
-        'quadrature', the vertices of randomly rotated simplices, each with its opposite, and the weights of their
-        lengths (QuadratureFeatures).
+        'quadrature', the vertices of randomly rotated simplices, each with its opposite (QuadratureFeatures): all of
+        length √d for a `homogeneous` kernel, as arc-cosine ones are, where that is exact; else of pairs of lengths.
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
     gamma : 1, because such a kernel has no bandwidth.
     random_state : as in RandomFourierFeatures. The weights are the frequencies of the Fourier map of that name for the
-        Gaussian kernel with γ = ½. Sizes nest; with ``weights='quadrature'`` only directions and whole rules do.
+        Gaussian kernel with γ = ½. Sizes nest; with ``weights='quadrature'`` and lengths in pairs only directions and
+        whole rules do.
 
     Attributes
     ----------
@@ -103,6 +104,7 @@ class ActivationFeatures(FeatureMap):
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"weights": tuple(DRAWN_BY)}
+    versions: ClassVar[dict[str, dict[str, int]]] = {"weights": {"quadrature": 2}}
     accepts_sparse = True
 
     layer_: FourierFeatures
@@ -131,19 +133,20 @@ class ActivationFeatures(FeatureMap):
         """Draw the weights for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        opposite = self.weights == "quadrature"
-        drawn = -(-self.n_components // 2) if opposite else self.n_components
-        gaussian = GaussianKernel(0.5, lengths=self.kernel_.lengths)
+        even = self.weights == "quadrature"
+        drawn = -(-self.n_components // 2) if even else self.n_components
+        gaussian = GaussianKernel(0.5, lengths=None if even else self.kernel_.lengths)
         layer = DRAWN_BY[self.weights](
-            2 * drawn,
-            kernel=gaussian,
-            random_state=seed_sequence(self.random_state),
-        ).fit(X[0:1])
+            2 * drawn, kernel=gaussian, random_state=seed_sequence(self.random_state)
+        ).fit(X[0:1])  # fmt: skip
         weights = layer.weights_
-        if opposite:  # the rule is even: cosine and sine represent both w and −w, an activation only w
-            pairs = np.repeat(layer.frequencies_, 2, axis=1)[:, : self.n_components]
+        if even:  # as the rule is: cosine and sine represent both w and −w, an activation only w
+            W = layer.frequencies_
+            if make_kernel_with(ActivationKernel, self.kernel_).homogeneous:
+                W, weights = math.sqrt(len(W)) * layer.directions_, np.ones(drawn)
+            pairs = np.repeat(W, 2, axis=1)[:, : self.n_components]
             pairs[:, 1::2] *= -1
-            layer.set_pairs(pairs)
+            layer.set_pairs(self.kernel_.fold(pairs))
             weights = np.repeat(weights, 2)[: self.n_components]
         self.layer_, self.scale_ = layer, np.sqrt(weights / self.n_components)
         return self

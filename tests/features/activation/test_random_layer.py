@@ -1,14 +1,32 @@
 """Random activations: the arc-cosine kernels at their rate, and what each way of drawing the weights gives."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from rffbench import ActivationFeatures, OrthogonalRandomFeatures, RandomFourierFeatures, StructuredOrthogonalFeatures
-from rffbench.kernels import ArcCosineKernel
+from rffbench.kernels import ActivationKernel, ArcCosineKernel
 from tests.helpers.kernel_rates import largest_bias, slope
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+
+@dataclass(frozen=True)
+class Squares(ActivationKernel):
+    """The kernel of the activation t²."""
+
+    name: ClassVar[str] = "squares"
+    has_bandwidth: ClassVar[bool] = False
+    rules: ClassVar[tuple[str, ...]] = ()
+
+    def matrix(self, X, Y):
+        raise NotImplementedError
+
+    def activation(self, T):
+        return np.multiply(T, T, out=T)
+
 
 SIZES = (16, 64, 256)
 COUPLED = ("orthogonal", "qmc", "quadrature")
@@ -40,7 +58,7 @@ def test_the_arc_cosine_kernels_are_approximated_at_the_rate_without_bias(weight
 
 @pytest.mark.parametrize("order", [0, 1])
 def test_coupled_weights_have_less_error_than_independent_ones(order):
-    """Of 6 columns; a whole quadrature rule is 28."""
+    """Of 6 columns; a whole quadrature rule is 14."""
     of = {weights: np.mean(errors(weights, order, 6, sizes=(112,)) ** 2) for weights in ("iid", *COUPLED)}
     assert of["orthogonal"] < (1.05 if order == 0 else 0.9) * of["iid"]
     assert of["qmc"] < 0.6 * of["iid"]
@@ -67,8 +85,7 @@ def test_features_are_steps_and_rectifiers_of_the_projections(weights, order):
     expected = np.sqrt(2) * map_.scale_ * (T > 0) * (T if order else 1)
     np.testing.assert_allclose(map_.transform(X)[far], expected[far], atol=1e-12)
     np.testing.assert_allclose(map_.transform(csr_matrix(X))[far], expected[far], atol=1e-12)
-    if weights != "quadrature":
-        np.testing.assert_allclose(map_.scale_, 1 / np.sqrt(41), rtol=1e-12)
+    np.testing.assert_allclose(map_.scale_, 1 / np.sqrt(41), rtol=1e-12)
 
 
 def test_weights_are_the_frequencies_of_the_stream():
@@ -88,9 +105,22 @@ def test_a_quadrature_rule_has_each_weights_opposite_and_the_exact_norms():
     """Rectifiers of t and −t have squares that add up to t², which is of degree 2."""
     d = 6
     X = np.random.default_rng(2).normal(size=(30, d))
-    map_ = ActivationFeatures(3 * 4 * (d + 1), weights="quadrature", random_state=0).fit(X)
+    map_ = ActivationFeatures(3 * 2 * (d + 1), weights="quadrature", random_state=0).fit(X)
     np.testing.assert_array_equal(map_.frequencies_[:, 1::2], -map_.frequencies_[:, ::2])
+    np.testing.assert_allclose(np.linalg.norm(map_.frequencies_, axis=0), np.sqrt(d), rtol=1e-12)
     np.testing.assert_allclose((map_.transform(X) ** 2).sum(axis=1), (X**2).sum(axis=1), rtol=1e-10)
+
+
+def test_quadrature_weights_of_a_kernel_that_is_not_homogeneous_have_the_lengths_that_it_needs():
+    """k(x, x′) = E[(wᵀx)²(wᵀx′)²] = ‖x‖²‖x′‖² + 2(xᵀx′)² is of degree 4 in the length of w."""
+    X = np.random.default_rng(5).normal(size=(8, 3))
+    G = X @ X.T
+    exact = np.outer(G.diagonal(), G.diagonal()) + 2 * G**2
+    maps = [ActivationFeatures(40, weights="quadrature", kernel=Squares(), random_state=seed) for seed in range(400)]
+    found = np.stack([Z @ Z.T for Z in (each.fit_transform(X) for each in maps)])
+    off = (found.mean(axis=0) - exact) / (found.std(axis=0, ddof=1) / np.sqrt(len(found)))
+    assert np.abs(off).max() < 4.5
+    assert np.ptp(np.linalg.norm(maps[0].frequencies_, axis=0)) > 0.1
 
 
 @pytest.mark.parametrize("weights", ["iid", "orthogonal", "sorf", "qmc", "quadrature"])
