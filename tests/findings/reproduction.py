@@ -23,7 +23,7 @@ DESCRIBED = [
     r"every rank up to 1,024|but on covtype up to 512|method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
     r"16 GB and about half an hour\b|of up to 5,120 columns|of complex maps up to 4,096|of complex maps 2,048|has 6,144 of (?:complex maps|these)|on MNIST 1,024 columns|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
     r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to 2,048 columns, where they have up to 10,240|a multiple of 1/271,617|whole rules, of 4\(d \+ 1\)|from 192 columns on",
-    r"twenty trials, on MNIST three, where they have 500",
+    r"twenty trials, where they have 500; on MNIST three, where they have 100",
     r"method: \[binning [^\]]*\]|has the score 0\b|at_most: 3\.88|3\.88 % of the test rows",
     r"Ma and Belkin 2017 and 2019|EigenPro [12]\b|batches of 256 rows",
     r"median distance of 1,000 training rows|not n − 1|not of 5,000 rows|100 draws of the posterior(?:, where they have 1,000| on every dataset)",
