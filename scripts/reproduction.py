@@ -179,13 +179,14 @@ def main() -> int:
     for paper, experiments in zip(papers, of_papers, strict=True):
         page = FOLDER / f"{paper['page']}.md"
         said = notes(paper)
-        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *said, *told_once(experiments),
-                                 *map(details, experiments)])  # fmt: skip
+        head = [f"# {paper['paper']}\n", *in_words_of(paper), answers(experiments)]
+        pages[page] = "\n".join([*head, *said, *told_once(experiments), *map(details, experiments)])
         link = str(page.relative_to(VERDICT_PAGE.parent))
         verdicts += [f"## [{paper['paper']}]({link})\n", overview(experiments, page), *notes_linked(paper, link)]
         rows.append(in_a_row(paper, experiments))
+    of_all, on_misses = all_sources(of_papers)
     pages[VERDICT_PAGE] = "\n".join(
-        [INTRODUCTION, in_short([*rows, all_sources(of_papers)]), *verdicts, flaws(), EXPLANATION]
+        [INTRODUCTION, in_short([*rows, of_all], on_misses), *verdicts, flaws(), EXPLANATION]
     )
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
@@ -237,6 +238,16 @@ class Experiment:
             names = {name: values[0] if len(values) == 1 else f"[{name}]" for name, values in claim.each.items()}
             found |= {each.claim: claim.claim.format(**names) for each in claim.expanded()}
         return found
+
+    @property
+    def times(self) -> dict[tuple[str, str], float]:
+        """How many times the size the baseline has, of each claim as told of one method, and its sizes in words."""
+        listed = load_claims(self.reference.claims) if self.reference else ()
+        every = (each for claim in listed for each in claim.expanded())
+        return {
+            (each.claim, str(each.sizes[0]) if len(each.sizes) == 1 else ""): getattr(each.test, "baseline_size", 1)
+            for each in every
+        }
 
     @cached_property
     def role(self) -> str:
@@ -342,21 +353,33 @@ def in_a_row(paper: dict[str, Any], experiments: list[Experiment]) -> list[str]:
     """A paper's row of the table of all papers: its reproductions, and how many protocols were tried."""
     cells = of_reproductions(experiments)
     anchor = re.sub(r"[^\w\- ]", "", paper["paper"].lower()).replace(" ", "-")
-    words = [paper.get(key, "") for key in ("claimed", "came_out")]
+    words = [paper.get("claimed", ""), told_first(paper)[0]]
     return [
         f"[{paper['paper']}](#{anchor})", *words, agreement(cells), mean_difference(cells), *apart(cells),
         str(protocols_tried(experiments)), paper.get("make_of_it", ""),
     ]  # fmt: skip
 
 
-def all_sources(papers: list[list[Experiment]]) -> list[str]:
-    """The row of all papers that released their numbers."""
+def in_words_of(paper: dict[str, Any]) -> list[str]:
+    """What a paper claimed, and what came out, as paragraphs."""
+    heads = {"claimed": "What it claimed", "came_out": "What came out", "make_of_it": "What to make of it"}
+    return [f"**{head}:** {paper[key].strip()}\n" for key, head in heads.items() if paper.get(key)]
+
+
+def told_first(paper: dict[str, Any]) -> tuple[str, str]:
+    """What came out of a paper, in a sentence; and the other sentences."""
+    first, *others = re.split(r"(?<=\.) (?=[A-Z√])", paper.get("came_out", ""))
+    return first, " ".join(others)
+
+
+def all_sources(papers: list[list[Experiment]]) -> tuple[list[str], str]:
+    """The row of all papers that released their numbers, and a paragraph on the cells that differ."""
     sources = [experiments for experiments in papers if any(each.released for each in experiments)]
     released = [each for experiments in sources for each in experiments if each.released]
     cells = of_reproductions(released)
-    rest = left_out(cells)
-    measured = len(counted(cells)) + rest[WITHOUT_SPREAD]
-    here = measured + rest[NOT_MEASURED]
+    uncounted = left_out(cells)
+    measured = len(counted(cells)) + uncounted[WITHOUT_SPREAD]
+    here = measured + uncounted[NOT_MEASURED]
     agree = agreeing(cells)
     misses = Counter[bool]()  # by whether they are open
     reproductions = [each for each in released if each.role == "" and each.run and each.compared]
@@ -364,18 +387,22 @@ def all_sources(papers: list[list[Experiment]]) -> list[str]:
         for why, rows in different(each).items():
             misses[why == STANDS_OPEN] += len(rows)
     came_out = (
-        f"Of {here} cells whose data and method are here, {measured} were measured ({percent(measured, here)}), and "
-        f"{agree} agree ({percent(agree, here)}). Of the {misses.total()} that differ, the cause is known of "
+        f"Of {here:,} cells whose data and method are here, {measured:,} were measured ({percent(measured, here)}), "
+        f"and {agree:,} agree ({percent(agree, here)})."
+    )
+    rest = (
+        f"Of the {misses.total()} cells that differ, the cause is known of "
         f"{misses[False]} and open of {misses[True]}, that is {100 * misses[True] / measured:.1f} % of those measured; "
         "of cells that are right, 95 % intervals let 5 % differ by chance."
     )
     if named := crowded(reproductions):
-        came_out += (
+        rest += (
             " Chance would spread these evenly. It does not explain how many are open in some places (binomial, as "
             f"for independent cells, Bonferroni's correction at 5 %): {', '.join(named)}."
         )
     share = agreement(cells, f" ({percent(agree, len(counted(cells)))})")
-    return [f"**All {len(sources)} sources of released numbers**", "", came_out, share, "", *apart(cells), "", ""]
+    name = f"**All {len(sources)} sources of released numbers**"
+    return [name, "", came_out, share, "", *apart(cells), "", ""], rest
 
 
 def crowded(experiments: list[Experiment]) -> list[str]:
@@ -425,12 +452,12 @@ def apart(cells: pd.DataFrame) -> list[str]:
     return [str(left_out(cells)[why] or "") for why in (NOT_MEASURED, INCOMPARABLE)]
 
 
-def in_short(rows: list[list[str]]) -> str:
-    """The table of all papers."""
+def in_short(rows: list[list[str]], below: str) -> str:
+    """The table of all papers, and a paragraph below it."""
     names = ["paper", "what it claimed", "what came out", "cells that agree", "mean difference", "not measured",
              "not comparable", "protocols tried", "what to make of it"]  # fmt: skip
     lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|--:|--:|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), "", below, ""])
 
 
 def protocols_tried(experiments: list[Experiment]) -> int:
@@ -816,11 +843,14 @@ def size_of(row: dict[str, Any]) -> str:
 
 
 def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
-    """Measured and, in brackets, reported; bold where they differ."""
+    """Measured and, in brackets, reported; bold where they differ, and then with as many digits as show it."""
     if row is None:
         return ""
     measured, reported = (f"{row[which]:.{digits}g}" for which in ("measured", "reported"))
-    return f"**{measured}** ({reported})" if row["verdict"] == DIFFERS else f"{measured} ({reported})"
+    if row["verdict"] != DIFFERS:
+        return f"{measured} ({reported})"
+    shown = measured != reported or row["measured"] == row["reported"]
+    return f"**{measured}** ({reported})" if shown else cell(row, digits + 1)
 
 
 def ratios(compared: pd.DataFrame) -> list[str]:
@@ -872,7 +902,7 @@ def merged(texts: Sequence[str]) -> str:
     before = next((at for at in range(shortest) if len({each[at] for each in words}) > 1), shortest)
     after = next((at for at in range(shortest - before) if len({each[-1 - at] for each in words}) > 1), 0)
     middles = [" ".join(each[before : len(each) - after]) for each in words]
-    if len(texts) == 1 or not all(re.fullmatch(r"[\w ]+", each) for each in middles):
+    if len(texts) == 1 or not all(re.fullmatch(r"[\w ·]+", each) for each in middles):
         return "; ".join(texts)
     return " ".join([*words[0][:before], ", ".join(middles), *words[0][len(words[0]) - after :]])
 
@@ -884,9 +914,28 @@ def told_once(experiments: Sequence[Experiment]) -> list[str]:
 
 
 def judged_of(each: Experiment) -> pd.DataFrame:
-    """Its claims that were judged; ``told`` is the sentence that the paper has for several of them."""
+    """Its claims that were judged; ``told`` is the sentence that the paper has for several of them, and ``methods`` are
+    those that it compares."""
     judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
-    return judged.assign(told=[each.sentences.get(claim, claim) for claim in judged["claim"]])
+    told = [each.sentences.get(claim, claim) for claim in judged["claim"]]
+    times = each.times
+    methods = []
+    for row in judged.to_dict("records"):
+        size = str(row["sizes"]).removesuffix(".0")
+        size = size if (row["claim"], size) in times else ""
+        methods.append(compared_methods(row["method"], row["baseline"], size, times.get((row["claim"], size), 1)))
+    return judged.assign(told=told, methods=methods)
+
+
+def compared_methods(method: str, baseline: str | float, size: str, times: float) -> str:
+    """``Nyström : RFF``; with sizes where the baseline has ``times`` the ``size``, the claim's only one or empty."""
+    if pd.isna(baseline):
+        return method
+    if times == 1:
+        return f"{method} : {baseline}"
+    if size:
+        return f"{method}, {size} columns : {baseline}, {int(size) * times:g}"
+    return f"{method} : {baseline} with {times:g} times the columns"
 
 
 def unjudged(experiments: Sequence[Experiment], told: set[str]) -> list[str]:
@@ -919,11 +968,11 @@ def matrix(rows: pd.DataFrame) -> list[str]:
     """Methods down, datasets across (or the other way where datasets are the more): verdict and number. The rows of
     several experiments have a column ``experiment``; then experiments are across if there is one pair of methods, or
     down if there is one dataset, and else one is below the other."""
-    methods = rows["method"] + rows["baseline"].map(lambda name: f" : {name}" if pd.notna(name) else "")
+    methods = rows["methods"]
     protocol = rows["protocol"].map(lambda name: f" ({name})" if pd.notna(name) else "")
     if "experiment" not in rows:
         return table_of(rows.assign(methods=methods + protocol), *across_and_down(rows["dataset"], methods + protocol))
-    every = rows.assign(methods=methods, experiment=rows["experiment"] + protocol)
+    every = rows.assign(experiment=rows["experiment"] + protocol)
     if every["methods"].nunique() == 1:
         return table_of(every, "experiment", "dataset", every["methods"].iloc[0])
     if every["dataset"].nunique() == 1 and every["methods"].nunique() <= MOST_PAIRS:

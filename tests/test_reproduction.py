@@ -79,12 +79,12 @@ def test_the_row_of_all_sources_has_those_alone_that_released_their_numbers(made
     one = made([cell(), *misses, cell(verdict="no spread"), lost("not measured")], "one", explained=explained)
     other = made([cell(), lost("data not here")], "other")
     printed = made([cell()] * 7, "printed", reference=PRINTED)
-    row = reproduction.all_sources([[one], [other], [printed]])
+    row, below = reproduction.all_sources([[one], [other], [printed]])
     assert row[0] == "**All 2 sources of released numbers**"
-    said = (
-        "Of 7 cells whose data and method are here, 6 were measured (86 %), and 2 agree (29 %). Of the 3 that differ, "
-        "the cause is known of 2 and open of 1, that is 16.7 % of those measured; of cells that are right, 95 % "
-        "intervals let 5 % differ by chance."
+    said = "Of 7 cells whose data and method are here, 6 were measured (86 %), and 2 agree (29 %)."
+    assert below == (
+        "Of the 3 cells that differ, the cause is known of 2 and open of 1, that is 16.7 % of those measured; of cells "
+        "that are right, 95 % intervals let 5 % differ by chance."
     )
     assert row[2:7] == [said, "2 of 5 (40 %), 1 without a spread", "", "1", "1"]
 
@@ -95,15 +95,37 @@ def test_the_row_of_all_sources_names_where_more_cells_are_open_than_chance_leav
     few = [cell("cpu", verdict="differs" if number < 2 else "reproduced") for number in range(30)]
     each = made([*many, *known, *few], explained=[{"dataset": "magic04", "because": "other rows"}])
     assert reproduction.crowded([each]) == ["mine eeg accuracy in % 8 of 30", "mine RFF 10 of 60"]
-    (said,) = [text for text in reproduction.all_sources([[each]]) if "Chance" in text]
-    assert said.endswith("at 5 %): mine eeg accuracy in % 8 of 30, mine RFF 10 of 60.")
+    _, below = reproduction.all_sources([[each]])
+    assert below.endswith("at 5 %): mine eeg accuracy in % 8 of 30, mine RFF 10 of 60.")
 
 
 def test_a_papers_row_has_the_mean_difference_beside_the_cells_that_agree(made):
-    row = reproduction.in_a_row({"paper": "A 2020"}, [made([cell(measured=70.25), lost("not measured")])])
-    assert row[3:7] == ["1 of 1", "+0.25 points", "1", ""]
-    heading = reproduction.in_short([row]).splitlines()[0]
-    assert " cells that agree | mean difference | not measured " in heading
+    paper = {"paper": "A 2020", "came_out": "The cells agree to 0.3 points. On MNIST none was run."}
+    row = reproduction.in_a_row(paper, [made([cell(measured=70.25), lost("not measured")])])
+    assert row[2:7] == ["The cells agree to 0.3 points.", "1 of 1", "+0.25 points", "1", ""]
+    lines = reproduction.in_short([row], "Below.").splitlines()
+    assert " cells that agree | mean difference | not measured " in lines[0]
+    assert lines[-1] == "Below."
+    assert reproduction.in_words_of(paper) == [f"**What came out:** {paper['came_out']}\n"]
+
+
+def test_numbers_that_differ_are_shown_with_the_digits_that_tell_them_apart():
+    row = {"measured": 90.5002, "reported": 90.5031, "verdict": "differs"}
+    assert reproduction.cell(row) == "**90.5** (90.503)"
+    assert reproduction.cell(row | {"verdict": "reproduced"}) == "90.5 (90.5)"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "size", "times", "said"),
+    [
+        (float("nan"), "", 1, "Nyström"),
+        ("RFF", "306", 1, "Nyström : RFF"),
+        ("RFF", "306", 2, "Nyström, 306 columns : RFF, 612"),
+        ("RFF", "", 0.5, "Nyström : RFF with 0.5 times the columns"),
+    ],
+)
+def test_methods_are_compared_with_the_sizes_where_these_differ(baseline, size, times, said):
+    assert reproduction.compared_methods("Nyström", baseline, size, times) == said
 
 
 def test_a_paper_of_which_nothing_was_run_has_an_empty_row(tmp_path, monkeypatch):

@@ -21,6 +21,9 @@ from rffbench.yamlfile import Misplaced
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]
 DATA_NOT_HERE, METHOD_NOT_HERE, NOT_MEASURED = "data not here", "method not here", "not measured"
+NOT_COMPARABLE = "not comparable"  # for another reason, as a released number of failed runs
+
+METHOD = ("method", "kernel")  # the columns that name the method, by default
 
 Cell = str | int | float
 
@@ -213,7 +216,7 @@ class Table(_Strict):
         return printed[_having(printed, self.where)].reset_index(drop=True)
 
     def _named_by(self, printed: pd.DataFrame) -> list[str]:
-        return self.method or [name for name in ("method", "kernel") if name in printed]
+        return self.method or [name for name in METHOD if name in printed]
 
     @property
     def _left_out(self) -> list[tuple[str, int, NotHere]]:
@@ -246,8 +249,10 @@ class Table(_Strict):
     def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, key: str, rule: NotHere) -> None:
         if key == "not_run":
             label = NOT_MEASURED
+        elif [*rule.columns] == [self.dataset]:
+            label = DATA_NOT_HERE
         else:
-            label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
+            label = METHOD_NOT_HERE if rule.columns.keys() & {*(self.method or METHOD)} else NOT_COMPARABLE
         numbers.loc[rows & (numbers["absent"] == ""), ["absent", "because"]] = label, rule.because
 
     def _part(

@@ -14,7 +14,7 @@ The other verdicts:
 
 - **other rows**: the dataset has other training or test rows here than in the paper. The cell is shown, but counts in
   no sum;
-- **data not here**, **method not here**: not comparable, with the reason;
+- **data not here**, **method not here**, **not comparable** for another reason;
 - **no spread**: both numbers are of a single run, so nothing says how far they may differ. It counts in no sum;
 - **not measured**, and **not reported** for a measurement that the paper does not have.
 """
@@ -33,6 +33,7 @@ from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference
 from rffbench.papers.recorded import OwnReference
 from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE
+from rffbench.papers.table import NOT_COMPARABLE as INCOMPARABLE
 from rffbench.report.agreement import allowed_difference
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results, size_label
@@ -43,8 +44,8 @@ from rffbench.trials.metrics import PERCENT, Metric
 
 REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"
 NOT_REPORTED, NO_SPREAD = "not reported", "no spread"
-NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE)
-INCOMPARABLE, WITHOUT_SPREAD = "not comparable", "without a spread"  # of `left_out`, beside NOT_MEASURED
+NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE, INCOMPARABLE)
+WITHOUT_SPREAD = "without a spread"  # of `left_out`, beside NOT_MEASURED and INCOMPARABLE
 
 CELL_COLUMNS = [
     "dataset", "n_features", "multiple", "method", "metric", "reported", "reported_std", "measured", "measured_std",
@@ -73,7 +74,9 @@ def in_words(verdict: str, because: str) -> str:
     """Why cells are `left_out`: ``not comparable, method not here: …``, or ``not comparable: HIGGS is not here``."""
     if verdict == NO_SPREAD:
         return f"{WITHOUT_SPREAD}: {because}"
-    return f"{INCOMPARABLE}: {because}" if because.endswith("not here") else f"{INCOMPARABLE}, {verdict}: {because}"
+    if verdict == INCOMPARABLE or because.endswith("not here"):
+        return f"{INCOMPARABLE}: {because}"
+    return f"{INCOMPARABLE}, {verdict}: {because}"
 
 
 def reported_cells(reference: Reference, results: Results, numbers: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import pytest
 from rffbench import papers
 from rffbench.errors import ConfigError
 from rffbench.report import frame
+from rffbench.report.cells import in_words
 from rffbench.report.compare import compare
 from rffbench.report.reference import read_reference
 from tests.helpers import report_log as log
@@ -104,6 +105,13 @@ EEG,rff,3,a,28,1,0.20,
 EEG,qmc,3,a,14,10,0.10,0.01
 """
 TWICE = r"line 7: a second row of EEG, rff, 14; the first is line 2; keep one of them, or choose by where or not_here"
+
+
+def test_a_reason_that_is_neither_of_the_data_nor_of_a_method_has_no_name_but_not_comparable(paper):
+    (paper / "lu1999_degrees.csv").write_text(DEGREES.replace("EEG,rff,7,b,14,10,0.41,0.01\n", ""))
+    numbers = papers.load_reference("lu1999-degrees").numbers()
+    assert numbers["absent"].tolist() == ["", "not comparable", "", ""]
+    assert in_words("not comparable", "another kernel") == "not comparable: another kernel"
 
 
 def test_a_list_of_methods_is_of_names_that_are_the_same_here(paper):

@@ -64,7 +64,7 @@ class ActivationFeatures(FeatureMap):
         (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton sequence, and 'generalized-halton', one of permuted
         digits (QuasiMonteCarloFeatures); 'signs', random signs, the grid of two points (GaussHermiteFeatures);
         'quadrature', the vertices of randomly rotated simplices, each with its opposite (QuadratureFeatures): all of
-        length √d for a `homogeneous` kernel, as arc-cosine ones are, where that is exact; else of pairs of lengths.
+        length √d for a kernel that is `homogeneous`, like the arc-cosine kernel; else with lengths in pairs.
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
     gamma : 1, because such a kernel has no bandwidth.
     random_state : as in RandomFourierFeatures. The weights are the frequencies of the Fourier map of that name for the

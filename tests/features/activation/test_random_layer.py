@@ -13,6 +13,7 @@ from tests.helpers.kernel_rates import largest_bias, slope
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+
 @dataclass(frozen=True)
 class Squares(ActivationKernel):
     """The kernel of the activation t²."""
