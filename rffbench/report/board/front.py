@@ -21,7 +21,7 @@ def others(board: Board) -> str:
     found = [name for name in board.maps if name not in DRAWN]
     if not found:
         return ""
-    return f"Grey are the {len(found)} other maps: {', '.join(found)}. The tables below have them by name."
+    return f"Grey are the {len(found)} other maps: {', '.join(found)}. One figure has a panel for each map."
 
 
 def points(board: Board) -> tuple[pd.DataFrame, str]:

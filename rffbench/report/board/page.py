@@ -18,7 +18,7 @@ from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.own_tables import chosen_table, map_panels
 from rffbench.report.board.questions import answers
 from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
-from rffbench.report.board.score import CELL, losses
+from rffbench.report.board.score import BASELINE, CELL, losses
 from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, TIMED, Board
 from rffbench.report.board.views import CLOCKS, MEMORY, SESSION
@@ -115,13 +115,17 @@ def _in_short(found_out: Sequence[Answer]) -> Section:
 
 
 def _front(board: Board) -> Section:
-    from rffbench.report.figures.board import front_figure, profile_figure
+    from rffbench.report.figures.board import each_map_figure, front_figure, profile_figure
 
     rows, axis = front.points(board)
-    figure = front_figure(front.medians(rows), front.DRAWN, axis)
+    curves = front.medians(rows)
+    figure = front_figure(curves, front.DRAWN, axis)
     but = "" if axis == "seconds" else ", as seconds have not been measured yet"
     said = [f"The median over datasets, against {axis}{but}. {front.others(board)}".rstrip()]
     pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
+    if front.others(board):
+        figure = each_map_figure(curves, BASELINE, axis)
+        pictures.append(Picture("board-front-maps", f"Median loss against {axis}, a panel a map.", figure))
     if (shares := front.profiles(board)) is not None:
         said.append(front.profiles_in_words(board, shares))
         figure = profile_figure(shares, front.DRAWN, front.TARGET)

@@ -40,6 +40,20 @@ def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figur
     return figure
 
 
+def each_map_figure(curves: pd.DataFrame, baseline: str, axis: str) -> Figure:
+    """The curves of `front_figure`, a panel for each map but the ``baseline``: its own, the baseline's in black, and in
+    grey those of the others."""
+    names = [name for name in dict.fromkeys(curves["method"]) if name != baseline]
+    figure, axes = panels(len(names), 1.75, 1.4, most=5, above=0.5)
+    for panel, name in zip(axes, names, strict=True):
+        _curves(panel, curves, (baseline, name))
+        panel.set_title(name)
+        _x_axis(panel, curves, axis)
+    scale = "0 is RFF's with 4,096 columns, 1 is a constant's"
+    headline(figure, f"Median loss against {AXES[axis]}", scale, f"black: {baseline}; grey: the other maps")
+    return figure
+
+
 def profile_figure(shares: pd.DataFrame, named: Sequence[str], columns: int) -> Figure:
     """Performance profiles (`rffbench.report.board.statistics.performance_profile`) of the cost to come to RFF's loss
     with that many columns: a line of steps for each map. The ``named`` maps have a colour; the others are grey."""

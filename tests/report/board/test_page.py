@@ -8,12 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from rffbench.cli import cli
-from rffbench.report.board import advice, answers, questions, tables
+from rffbench.report.board import advice, answers, front, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
 from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board, load_board
 from rffbench.report.board.summary import gains_of, summary_of
+from rffbench.report.figures.board import each_map_figure
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
@@ -137,6 +138,14 @@ def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board):
     assert strip.low <= strip.median <= strip.high
     assert panel.band == (-1, 1)
     assert quick.title.endswith("map and prediction alone")
+
+
+def test_a_figure_has_a_panel_for_each_map_but_rff(board):
+    rows, axis = front.points(board)
+    figure = each_map_figure(front.medians(rows), "RFF", axis)
+    panels = {panel.get_title(): panel for panel in figure.axes}
+    assert list(panels) == ["SORF", "Nyström"]
+    assert [len(panel.lines) for panel in panels.values()] == [3, 3]
 
 
 def test_the_worst_dataset_of_a_map_is_named(board):
