@@ -15,9 +15,12 @@ from rffbench.config import methodfiles
 from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.places import misplaced
-from rffbench.data.cards import Card, add_card
+from rffbench.data.cards import Card, add_card, load_card
 from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.features import MAPS
 from rffbench.labels import shown_label
+from rffbench.solvers import SOLVERS
+from rffbench.trials.scores import SCORES, metrics_of
 from rffbench.trials.spec import TrialSpec
 from rffbench.yamlfile import counted, dotted
 
@@ -29,7 +32,7 @@ def load_experiment(config: str | Path) -> Experiment:
     """
     path = _find(config)
     experiment = yamlfile.load(path, Experiment)
-    experiment.reference = _placed_reference(experiment, path)
+    experiment.reference = _placed_reference(experiment, path.parent, path)
     return experiment
 
 
@@ -44,25 +47,35 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
     except ValidationError as error:
         wrong = misplaced(error, model=Experiment)
         raise ConfigError(f"the config's {dotted(counted(wrong.where)) or 'keys'}: {wrong}") from None
-    experiment.reference = _placed_reference(experiment, here / "config")
+    experiment.reference = _placed_reference(experiment, here)
     return experiment
 
 
-def _placed_reference(experiment: Experiment, config: Path) -> str | None:
-    """The experiment's reference, as an absolute path if it is the user's own file. All its lines must belong to cells
-    of the experiment."""
+def _placed_reference(experiment: Experiment, folder: Path, config: Path | None = None) -> str | None:
+    """The experiment's reference, as an absolute path if it is the user's own file; it is relative to ``folder``. All
+    its lines must belong to cells of the experiment, whose file is ``config`` if it has one."""
     from rffbench.papers.recorded import is_path, load_own, place
 
     reference = experiment.reference
     if reference is None or not is_path(reference):
         return reference
-    path = place(reference, config.parent)
+    path = place(reference, folder)
     try:
         grids = (Grid(protocol.to_dict()) for _, protocol in experiment.protocols())
-        load_own(path).check_places(asked_for(grids), config)
+        load_own(path).check_places(asked_for(grids), _metrics_of(experiment), str(config or "the config"))
     except ConfigError as error:
-        raise ConfigError(f"{yamlfile.place(config, 'reference')}: reference: {error}") from None
+        where = f"{yamlfile.place(config, 'reference')}: " if config else "the config's "
+        raise ConfigError(f"{where}reference: {error}") from None
     return str(path.resolve())
+
+
+def _metrics_of(experiment: Experiment) -> dict[str, list[str]]:
+    """The metrics that the trials may have on each dataset. Empty if a map, solver or score is not built in, as these
+    may add others."""
+    named = {(spec.features["name"], spec.solver["name"], *spec.scores) for spec in experiment.grid()}
+    if {name for names in named for name in names} - {"none", *MAPS.built_in, *SOLVERS.built_in, *SCORES}:
+        return {}
+    return {dataset: metrics_of(load_card(dataset).task) for dataset in experiment.datasets}
 
 
 def _find(config: str | Path) -> Path:

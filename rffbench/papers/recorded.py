@@ -65,14 +65,18 @@ class OwnReference(Reference):
     def dataset_statistics(self) -> pd.DataFrame:
         return pd.DataFrame()
 
-    def check_places(self, asked: Mapping[str, Mapping[str, Collection[str]]], config: Path) -> None:
-        """ConfigError, with the line, if a row matches no cell of the experiment in ``config``, which would then be
-        compared with nothing, silently. ``asked`` has the experiment's sizes by dataset and method."""
+    def check_places(
+        self, asked: Mapping[str, Mapping[str, Collection[str]]], metrics: Mapping[str, Collection[str]], config: str
+    ) -> None:
+        """ConfigError, with the line, if a row matches no cell of the experiment, which would then be compared with
+        nothing, silently. ``asked`` has the experiment's sizes by dataset and method, ``metrics`` what its trials have
+        by dataset, where that is known; ``config`` is its file's name."""
         read = read_cells(self.path)
         for line, row in zip(read.attrs["lines"], read.to_dict("records"), strict=True):
             methods = asked.get(row["dataset"], {})
             sizes = methods.get(row["method"], ())
-            for column, known in (("dataset", asked), ("method", methods), ("size", sizes)):
+            measured = metrics.get(row["dataset"], [row["metric"]])
+            for column, known in (("dataset", asked), ("method", methods), ("size", sizes), ("metric", measured)):
                 if row[column] not in known:
                     raise ConfigError(
                         f"{self.path}, line {line}, column {column!r}: {unknown(column, row[column], known)} "

@@ -176,7 +176,8 @@ def compare(
         )
     reference, numbers, claims = read_reference(name, results.folder)
     if isinstance(reference, OwnReference):
-        reference.check_places(asked_for(Grid(resolved) for _, resolved in load_resolved(where)), where)
+        asked = asked_for(Grid(resolved) for _, resolved in load_resolved(where))
+        reference.check_places(asked, dict.fromkeys(asked, results.metrics), str(where))
     reported = reported_cells(reference, results, numbers)
     other_rows = _other_rows(reference, results)
     cells = make_cells(reference, reported, results, tolerance, set(other_rows), summary)

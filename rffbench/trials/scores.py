@@ -201,6 +201,12 @@ def computed(name: str, found: Predictions) -> float:
     return float(value)
 
 
+def metrics_of(task: Task) -> list[str]:
+    """The built-in metrics that a trial of this ``task`` may have."""
+    tasks = {name: getattr(SCORES.get(name), "task", metric.task) for name, metric in METRICS.items()}
+    return [name for name, of_task in tasks.items() if of_task in (None, task)]
+
+
 def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:
     """Title, unit and better direction, by name, of the measured scores of users' own files, for a trial's row."""
     own = [score(name).metric for name in names if name not in SCORES]

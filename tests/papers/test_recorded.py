@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rffbench.config.loading import experiment_of
 from rffbench.errors import ConfigError
 from rffbench.papers.recorded import find_reference, load_own
 
@@ -74,13 +75,18 @@ def test_a_wrong_file_is_refused_with_its_line_and_column(file, text, message):
         (ROW.replace("RFF", "RF"), "column 'method': unknown method 'RF'; did you mean 'RFF'?"),
         (ROW.replace(",8,", ",80,"), "column 'size': unknown size '80'; did you mean '8'?"),
         (ROW.replace("digits", "eeg"), "column 'method': unknown method 'RFF'; valid: QMC"),
+        (
+            ROW.replace("digits", "eeg").replace("RFF", "QMC").replace("accuracy", "acuracy"),
+            "column 'metric': unknown metric 'acuracy'; did you mean 'accuracy'?",
+        ),
     ],
 )
 def test_a_line_of_no_cell_of_the_config_is_refused(file, wrong, message):
     asked = {"digits": {"RFF": {"8", "16d"}}, "eeg": {"QMC": {"8"}}}
-    load_own(file(HEADER + ROW)).check_places(asked, Path("config.yaml"))
+    metrics = {"digits": ["accuracy"], "eeg": ["accuracy", "auc"]}
+    load_own(file(HEADER + ROW)).check_places(asked, metrics, "config.yaml")
     with pytest.raises(ConfigError) as error:
-        load_own(file(HEADER + ROW.replace(",8,", ",16d,") + wrong)).check_places(asked, Path("config.yaml"))
+        load_own(file(HEADER + ROW.replace(",8,", ",16d,") + wrong)).check_places(asked, metrics, "config.yaml")
     assert f"mine.csv, line 3, {message}" in str(error.value)
 
 
@@ -92,3 +98,17 @@ def test_a_path_is_relative_to_the_folder_and_a_name_is_a_papers(file, monkeypat
     assert find_reference("liu2020-table3", path.parent).paper == "liu2020"
     with pytest.raises(ConfigError, match="rffbench record RESULTS"):
         find_reference("other.csv", path.parent)
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"), [("acuracy", "did you mean 'accuracy'?"), ("rmse", "unknown metric 'rmse'")]
+)
+def test_a_metric_that_no_trial_has_is_refused_before_anything_runs(file, metric, said):
+    reference = file(HEADER + ROW.replace("accuracy", metric))
+    config = {
+        "name": "mine", "datasets": ["digits"], "n_features": [8], "methods": {"RFF": {"features": "fourier"}},
+        "solver": {"name": "ridge"}, "reference": str(reference),
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match=r"line 2, column 'metric'") as error:
+        experiment_of(config)
+    assert said in str(error.value)

@@ -148,7 +148,8 @@ def test_a_reference_of_another_metric_is_refused(tmp_path, recorded):
     new = folder(tmp_path / "new", reference="../mine.csv")
     text = recorded.read_text()
     recorded.write_text(text.replace("accuracy", "acuracy"))
-    with pytest.raises(ConfigError, match=r"mine\.csv: unknown metric 'acuracy'; did you mean 'accuracy'"):
+    said = "line 2, column 'metric': unknown metric 'acuracy'; did you mean 'accuracy'"
+    with pytest.raises(ConfigError, match=said):
         compare(frame.load_results(new))
 
 
