@@ -44,7 +44,12 @@ APART = "RFFBENCH_IN_SANDBOX"  # tells a process that it is in one
     metavar="FILE",
     help="Which map is best on your own data: a file, or '{path: FILE, target: COLUMN}' as a config has it.",
 )
-@click.option("--minutes", type=POINTS, help="As many datasets, sizes and trials as take about so long.")
+@click.option(
+    "--minutes",
+    type=POINTS,
+    help="As many datasets, sizes and trials as take about so long. The first command after an installation also "
+    "compiles, which takes a minute or two.",
+)
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
 @click.option("--check", type=FILE, metavar="FOLDER", help="Repeat a tenth of the trials that --save put there.")
 @click.option("--nonce", metavar="TEXT", help="With --check: what draws the trials. [default: drawn now]")

@@ -70,7 +70,7 @@ class OwnReference(Reference):
     ) -> None:
         """ConfigError, with the line, if a row matches no cell of the experiment, which would then be compared with
         nothing, silently. ``asked`` has the experiment's sizes by dataset and method, ``metrics`` what its trials have
-        by dataset, where that is known; ``config`` is its file's name."""
+        by dataset, if known; ``config`` is its file's name."""
         read = read_cells(self.path)
         for line, row in zip(read.attrs["lines"], read.to_dict("records"), strict=True):
             methods = asked.get(row["dataset"], {})
