@@ -295,7 +295,9 @@ class Experiment:
 
 def read(path: Path) -> pd.DataFrame:
     """A CSV file that `rffbench compare` wrote, its text as it was."""
-    return pd.read_csv(path).map(lambda cell: from_csv_cell(cell) if isinstance(cell, str) else cell)
+    return pd.read_csv(path, dtype={"sizes": str}).map(
+        lambda cell: from_csv_cell(cell) if isinstance(cell, str) else cell
+    )
 
 
 def _time(text: str) -> datetime:
@@ -921,8 +923,7 @@ def judged_of(each: Experiment) -> pd.DataFrame:
     times = each.times
     methods = []
     for row in judged.to_dict("records"):
-        size = str(row["sizes"]).removesuffix(".0")
-        size = size if (row["claim"], size) in times else ""
+        size = row["sizes"] if (row["claim"], row["sizes"]) in times else ""
         methods.append(compared_methods(row["method"], row["baseline"], size, times.get((row["claim"], size), 1)))
     return judged.assign(told=told, methods=methods)
 

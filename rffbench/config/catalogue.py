@@ -13,7 +13,7 @@ from rffbench.kernels import KERNELS, NAMED, kernel_class
 from rffbench.parts import TASKS, kernels_served, needed, printed, serves_kernel
 from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import METRICS
-from rffbench.trials.scores import SCORES
+from rffbench.trials.scores import SCORES, task_of
 
 Row = dict[str, Any]
 KEYS = ("kernel", "task")
@@ -81,7 +81,7 @@ def metrics() -> list[Row]:
             "unit": metric.unit,
             "better": metric.better,
             "of": "predictions" if metric.score or metric.name in SCORES else "a map" if metric.measure else "a trial",
-            "task": getattr(SCORES.get(metric.name), "task", metric.task),
+            "task": task_of(metric),
             "needs": getattr(SCORES.get(metric.name), "needs", metric.needs),
             "kernels": kernels_served(metric.kernels),
         }

@@ -128,7 +128,7 @@ class Reference(_Strict):
         missing values if the table lacks them; ``metric`` (None: the dataset's own score); ``reported``,
         ``reported_std`` and ``rounding`` (half a unit of the last decimal) in the suite's unit;
         ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; ``line`` of the file; ``absent``,
-        DATA_NOT_HERE, METHOD_NOT_HERE, NOT_COMPARABLE or empty, and ``because``, the reason; and one column per cost
+        DATA_NOT_HERE, METHOD_NOT_HERE, INCOMPARABLE or empty, and ``because``, the reason; and one column per cost
         metric.
         """
         if self.table is None:

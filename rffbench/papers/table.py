@@ -21,7 +21,7 @@ from rffbench.yamlfile import Misplaced
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]
 DATA_NOT_HERE, METHOD_NOT_HERE, NOT_MEASURED = "data not here", "method not here", "not measured"
-NOT_COMPARABLE = "not comparable"  # for another reason, as a released number of failed runs
+INCOMPARABLE = "not comparable"  # for another reason, as a released number of failed runs
 
 METHOD = ("method", "kernel")  # the columns that name the method, by default
 
@@ -252,7 +252,7 @@ class Table(_Strict):
         elif [*rule.columns] == [self.dataset]:
             label = DATA_NOT_HERE
         else:
-            label = METHOD_NOT_HERE if rule.columns.keys() & {*(self.method or METHOD)} else NOT_COMPARABLE
+            label = METHOD_NOT_HERE if rule.columns.keys() & {*(self.method or METHOD)} else INCOMPARABLE
         numbers.loc[rows & (numbers["absent"] == ""), ["absent", "because"]] = label, rule.because
 
     def _part(

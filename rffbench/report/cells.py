@@ -32,8 +32,7 @@ import pandas as pd
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference
 from rffbench.papers.recorded import OwnReference
-from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE
-from rffbench.papers.table import NOT_COMPARABLE as INCOMPARABLE
+from rffbench.papers.table import DATA_NOT_HERE, INCOMPARABLE, METHOD_NOT_HERE
 from rffbench.report.agreement import allowed_difference
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results, size_label

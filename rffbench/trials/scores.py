@@ -201,10 +201,15 @@ def computed(name: str, found: Predictions) -> float:
     return float(value)
 
 
+def task_of(metric: Metric) -> Task | None:
+    """The task whose trials have the metric; None if all have it."""
+    scored_by = SCORES.get(metric.name)
+    return scored_by.task if scored_by else metric.task
+
+
 def metrics_of(task: Task) -> list[str]:
     """The built-in metrics that a trial of this ``task`` may have."""
-    tasks = {name: getattr(SCORES.get(name), "task", metric.task) for name, metric in METRICS.items()}
-    return [name for name, of_task in tasks.items() if of_task in (None, task)]
+    return [name for name, metric in METRICS.items() if task_of(metric) in (None, task)]
 
 
 def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:

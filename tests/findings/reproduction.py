@@ -22,7 +22,7 @@ DESCRIBED = [
     r"classes from 0 on|letter's begin at 1\b|up to rank (?:64|1,024)|on a9a, cod-rna and letter up to 512|on letter up to 32|on\s+covtype up to 32|on MNIST up to 128\b",
     r"every rank up to 1,024|but on covtype up to 512|method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
     r"16 GB and about half an hour\b|of up to 5,120 columns|of complex maps up to 4,096|of complex maps 2,048|has 6,144 of (?:complex maps|these)|on MNIST 1,024 columns|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
-    r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to 2,048 columns, where they have up to 10,240|a multiple of 1/271,617|whole rules, of 4\(d \+ 1\)|from 192 columns on",
+    r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to 2,048 columns, where they have up to 10,240|a multiple of 1/271,617|from 192 columns on",
     r"twenty trials, where they have 500; on MNIST three, where they have 100",
     r"method: \[binning [^\]]*\]|has the score 0\b|at_most: 3\.88|3\.88 % of the test rows",
     r"Ma and Belkin 2017 and 2019|EigenPro [12]\b|batches of 256 rows",

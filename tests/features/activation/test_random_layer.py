@@ -23,7 +23,9 @@ class Squares(ActivationKernel):
     rules: ClassVar[tuple[str, ...]] = ()
 
     def matrix(self, X, Y):
-        raise NotImplementedError
+        """‖x‖²‖x′‖² + 2(xᵀx′)², which is of degree 4 in the length of w."""
+        Y = X if Y is None else Y
+        return np.outer((X**2).sum(axis=1), (Y**2).sum(axis=1)) + 2 * (X @ Y.T) ** 2
 
     def activation(self, T):
         return np.multiply(T, T, out=T)
@@ -113,10 +115,8 @@ def test_a_quadrature_rule_has_each_weights_opposite_and_the_exact_norms():
 
 
 def test_quadrature_weights_of_a_kernel_that_is_not_homogeneous_have_the_lengths_that_it_needs():
-    """k(x, x′) = E[(wᵀx)²(wᵀx′)²] = ‖x‖²‖x′‖² + 2(xᵀx′)² is of degree 4 in the length of w."""
     X = np.random.default_rng(5).normal(size=(8, 3))
-    G = X @ X.T
-    exact = np.outer(G.diagonal(), G.diagonal()) + 2 * G**2
+    exact = Squares()(X)
     maps = [ActivationFeatures(40, weights="quadrature", kernel=Squares(), random_state=seed) for seed in range(400)]
     found = np.stack([Z @ Z.T for Z in (each.fit_transform(X) for each in maps)])
     off = (found.mean(axis=0) - exact) / (found.std(axis=0, ddof=1) / np.sqrt(len(found)))
