@@ -76,7 +76,8 @@ MOST_PAIRS = 6  # pairs of methods in a table whose rows are experiments
 NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
 )  # fmt: skip
-MARK, LEANS, NOTES = "†", "Do the differences lean to one side?", "What else came out"
+MARK, LEANS = "†", "Do the differences lean to one side?"
+NOTES, CLAIMS = "What else came out", "Its claims"
 IN_WORDS = {HOLDS: ("holds", "hold"), REFUTED: ("does not hold", "do not hold"), OPEN: ("is open", "are open")}
 IN_A_CELL = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}
 TITLES = {
@@ -260,9 +261,8 @@ class Experiment:
         return f"{self.title}: {self.name}"
 
     def link(self, page: str = "") -> str:
-        """To the heading, as GitHub names its place, on ``page`` or on the same one."""
-        kept = re.sub(r"[^\w\- ]", "", self.heading.lower())
-        return f"[{self.title}]({page}#{kept.replace(' ', '-')})"
+        """To the heading, on ``page`` or on the same one."""
+        return f"[{self.title}]({page}#{anchor(self.heading)})"
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -354,10 +354,10 @@ def title_of(metric: str) -> str:
 def in_a_row(paper: dict[str, Any], experiments: list[Experiment]) -> list[str]:
     """A paper's row of the table of all papers: its reproductions, and how many protocols were tried."""
     cells = of_reproductions(experiments)
-    anchor = re.sub(r"[^\w\- ]", "", paper["paper"].lower()).replace(" ", "-")
     words = [paper.get("claimed", ""), told_first(paper)[0]]
     return [
-        f"[{paper['paper']}](#{anchor})", *words, agreement(cells), mean_difference(cells), *apart(cells),
+        f"[{paper['paper']}](#{anchor(paper['paper'])})", *words,
+        agreement(cells), mean_difference(cells), *apart(cells),
         str(protocols_tried(experiments)), paper.get("make_of_it", ""),
     ]  # fmt: skip
 
@@ -521,9 +521,8 @@ def notes(paper: dict[str, Any]) -> list[str]:
 
 def notes_linked(paper: dict[str, Any], page: str) -> list[str]:
     """How many notes the paper's ``page`` has."""
-    anchor = NOTES.lower().replace(" ", "-")
     count = len(paper.get("notes", []))
-    return [f"[{NOTES}]({page}#{anchor}): {plural(count, 'note')} on its page.\n"] if count else []
+    return [f"[{NOTES}]({page}#{anchor(NOTES)}): {plural(count, 'note')} on its page.\n"] if count else []
 
 
 def outcome(each: Experiment) -> str:
@@ -548,7 +547,7 @@ def outcome(each: Experiment) -> str:
 
 
 def deviations(each: Experiment) -> list[str]:
-    """The cells furthest from the paper, how they lean, the costs that another method wins, the claims that do not
+    """The cells furthest from the paper, how they lean, the costs that another method wins, how many claims do not
     hold."""
     said = []
     for why, rows in different(each).items():
@@ -567,13 +566,9 @@ def deviations(each: Experiment) -> list[str]:
         kinds = Counter(f"{title_of(row['metric'])} on {row['dataset']}" for row in wrong.to_dict("records"))
         of_kinds = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
         said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {of_kinds}")
-    refuted = each.claims[each.claims["verdict"] == REFUTED]
-    for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
-        found = [
-            f"{row['dataset']} ({', '.join([row['evidence'].partition(' over ')[0], *at_sizes(row)])})"
-            for row in rows.to_dict("records")
-        ]
-        said.append(f"a claim does not hold on {', '.join(dict.fromkeys(found))}: *{claim}*, {in_range(asked)}")
+    if refuted := each.verdicts[REFUTED]:
+        fail, number = ("does not hold", "its number is") if refuted == 1 else ("do not hold", "their numbers are")
+        said.append(f"{plural(refuted, 'claim')} {fail}: {number} in [{CLAIMS}](#{anchor(CLAIMS)})")
     if missing := left_out(each.cells)[NOT_MEASURED]:
         said.append(f"{plural(missing, 'cell')} without a measurement")
     return said
@@ -912,7 +907,7 @@ def merged(texts: Sequence[str]) -> str:
 def told_once(experiments: Sequence[Experiment]) -> list[str]:
     """The section of a page that has the claims."""
     found = claims([each for each in experiments if each.run])
-    return ["## Its claims", "", *found] if found else []
+    return [f"## {CLAIMS}", "", *found] if found else []
 
 
 def judged_of(each: Experiment) -> pd.DataFrame:
@@ -962,6 +957,8 @@ def legend(judged: pd.DataFrame) -> str:
         said.append("*5 of 9 trials*: there are 5, and about 9 with the same mean and spread would settle it.")
     if any(map(on_new_rows, judged.to_dict("records"))):
         said.append("*New rows*: the verdict for other rows of this kind, where it is another.")
+    if any(map(at_edge, judged.to_dict("records"))):
+        said.append("*At an edge*: a tuned value is the first or last of its grid; a wider one may change the number.")
     return " ".join([*said, f"{MARK} marks a verdict that changes when all claims are judged together."])
 
 
@@ -1011,6 +1008,7 @@ def finding(row: dict[str, Any]) -> str:
     number = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
     return ", ".join([
         f"{IN_A_CELL[row['verdict']]}{mark} {number}", *at_sizes(row), *trials_of(row), *on_new_rows(row),
+        *["at an edge"] * at_edge(row),
     ])  # fmt: skip
 
 
@@ -1032,6 +1030,16 @@ def on_new_rows(row: dict[str, Any]) -> list[str]:
     """The verdict for new rows, if it is another."""
     verdict = row["verdict_new_rows"]
     return [] if pd.isna(verdict) or verdict == row["verdict"] else [f"new rows: {IN_A_CELL[verdict]}"]
+
+
+def at_edge(row: dict[str, Any]) -> bool:
+    """Whether a tuned value of the claim's cells is on the edge of its grid."""
+    return str(row["evidence"]).startswith("on the edge of the grid")
+
+
+def anchor(heading: str) -> str:
+    """The name that GitHub gives to the place of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def escaped(text: str) -> str:

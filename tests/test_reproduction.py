@@ -317,8 +317,23 @@ def test_a_claim_at_each_size_has_the_verdict_in_the_mean_where_it_is_another(ma
     cell, above, _ = told(made, verdict="holds", verdict_in_mean="holds")
     assert cell == "holds 0.9 (0.8 to 1.01)"
     assert "at each size" in above
-    (said,) = reproduction.deviations(made([claim("does not hold", **wrong)]))
-    assert said.startswith("a claim does not hold on eeg (0.9 times, in the mean: holds, wrong at 1d, 2d): ")
+
+
+def test_what_differs_counts_the_claims_that_do_not_hold_and_leads_to_them(made):
+    one, two = claim("does not hold"), claim("does not hold", dataset="usps")
+    assert reproduction.deviations(made([one])) == ["1 claim does not hold: its number is in [Its claims](#its-claims)"]
+    assert reproduction.deviations(made([one, two])) == [
+        "2 claims do not hold: their numbers are in [Its claims](#its-claims)"
+    ]
+    assert reproduction.told_once([made([one])])[0] == "## Its claims"
+
+
+def test_a_claim_whose_tuned_value_is_on_the_edge_of_its_grid_is_marked(made):
+    edge = "on the edge of the grid, where the score still moves: λ = 1e-13 of RFF on eeg at 16d; "
+    cell, _, below = told(made, verdict="does not hold", evidence=edge + NEEDS)
+    assert cell == "**fails** 0.9 (0.8 to 1.01), at an edge"
+    assert "*At an edge*: a tuned value is the first or last of its grid" in below
+    assert "edge" not in told(made, verdict="does not hold")[2]
 
 
 def test_the_answer_counts_open_claims_that_the_mean_over_sizes_decides(made):
