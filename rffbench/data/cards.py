@@ -90,8 +90,8 @@ class SplitRule(Model):
 class Card(Model):
     """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count).
 
-    ``target_scale`` divides the target of a regression; ``target_log`` replaces it by log(1 + y). ``unavailable`` is
-    the reason why there is nothing to fetch, and replaces ``files``.
+    ``target_exp`` replaces the target y of a regression by eʸ, ``target_scale`` then divides it, and ``target_log``
+    replaces it by log(1 + y). ``unavailable`` is the reason why there is nothing to fetch, and replaces ``files``.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Card(Model):
         default_factory=dict, description="input column that holds words, counted from 0: the words, in order"
     )
     target_scale: float | None = Field(default=None, gt=0)
+    target_exp: bool = Field(default=False, description="whether the file has the target's logarithm")
     target_log: bool = Field(default=False, description="whether log(1 + y) is learnt in place of the target y")
     split: SplitRule
     format: Format
@@ -148,10 +149,9 @@ class Card(Model):
             raise Misplaced("names every class, so that none is left to be −1", "labels", "positive")
         if len(self.classes) == 2 and not self.labels:
             raise Misplaced("two classes need labels.positive: which of them is +1", "labels")
-        if self.target_scale and self.task != "regression":
-            raise Misplaced("goes with regression, and only with it", "target_scale")
-        if self.target_log and self.task != "regression":
-            raise Misplaced("goes with regression, and only with it", "target_log")
+        for key in ("target_scale", "target_exp", "target_log"):
+            if getattr(self, key) and self.task != "regression":
+                raise Misplaced("goes with regression, and only with it", key)
         if self.n_train + self.n_test > self.rows:
             raise Misplaced(f"{self.n_train} + {self.n_test} rows are more than rows: {self.rows}", "split")
         if self.split.rule in ("given", "folds") and self.n_train + self.n_test != self.rows:
@@ -258,8 +258,9 @@ class Card(Model):
                 defining[key] = self.model_dump(mode="json", include={key})[key]
         if self.target_scale is not None:
             defining["target_scale"] = self.target_scale
-        if self.target_log:
-            defining["target_log"] = True
+        for key in ("target_exp", "target_log"):
+            if getattr(self, key):
+                defining[key] = True
         file_fields = {"checksum", "content", "member", "part"}
         defining["files"] = [file.model_dump(mode="json", include=file_fields) for file in self.files]
         defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it

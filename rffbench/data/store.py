@@ -306,7 +306,8 @@ def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
     The original labels are counted in ``labels``; the comparison of counts finds labels that the card does not have.
     """
     if card.task == "regression":
-        y = target.astype(np.float64) / (card.target_scale or 1.0)
+        y = target.astype(np.float64)
+        y = (np.exp(y) if card.target_exp else y) / (card.target_scale or 1.0)
         return np.log1p(y) if card.target_log else y
     values, place = np.unique(target, return_inverse=True)
     same = identity(card.classes)

@@ -347,6 +347,7 @@ def test_the_content_hash_follows_what_defines_the_content_and_nothing_else():
         ({"format": {"kind": "idx"}}, "format: idx needs files in pairs"),
         ({"unavailable": "gone"}, "unavailable: takes the place of files"),
         ({"target_scale": 100}, "target_scale: goes with regression, and only with it"),
+        ({"target_exp": True}, "target_exp: goes with regression, and only with it"),
         (
             {
                 "split": {"rule": "given", "train": 14000, "test": 980},

@@ -227,6 +227,12 @@ def test_a_scaled_target_is_divided_by_the_cards_scale(tmp_path):
     np.testing.assert_array_equal(y, [0.5, 0.07, 1, 0.01])
 
 
+def test_a_file_of_logarithms_has_its_targets_back_before_they_are_scaled(tmp_path):
+    files = put(tmp_path, {"a.csv": b"1,0\n2,1.5\n3,-2\n4,0.25\n"})
+    _, y = prepared(card(files, {"kind": "csv"}, columns=1, target_exp=True, target_scale=0.5, **REGRESSION))
+    np.testing.assert_allclose(y, 2 * np.exp([0, 1.5, -2, 0.25]))
+
+
 IMAGES = np.arange(4 * 2 * 3).reshape(4, 2, 3) * 11
 DIGITS = np.array([3, 1, 4, 1])
 IDX = {
