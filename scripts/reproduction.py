@@ -76,6 +76,7 @@ MOST_PAIRS = 6  # pairs of methods in a table whose rows are experiments
 NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
 )  # fmt: skip
+CASE = ["told", "released", "methods"]  # of a claim
 MARK, LEANS = "†", "Do the differences lean to one side?"
 NOTES, CLAIMS = "What else came out", "Its claims"
 IN_WORDS = {HOLDS: ("holds", "hold"), REFUTED: ("does not hold", "do not hold"), OPEN: ("is open", "are open")}
@@ -871,15 +872,16 @@ def ratios(compared: pd.DataFrame) -> list[str]:
 def claims(experiments: Sequence[Experiment]) -> list[str]:
     """The paper's claims, each once: the range that it asks for and why, and what came out by experiment, dataset and
     methods; then what was not judged. The counts are those of reproductions, where a claim has any."""
-    judged = pd.concat([judged_of(each).assign(of=at) for at, each in enumerate(experiments)])
-    judged["role"] = [experiments[at].role for at in judged["of"]]
+    every = pd.concat([cases_of(each).assign(of=at, role=each.role) for at, each in enumerate(experiments)])
+    judged = every[every["verdict"] != NOT_MEASURED]
     lines: list[str] = []
-    for (sentence, where, asked), rows in judged.groupby(["told", "where", "asked"], sort=False):
+    for (sentence, asked), rows in judged.groupby(["told", "asked"], sort=False):
         counted_rows = rows[rows["role"] == ""] if (rows["role"] == "").any() else rows
         at = " at each size" if rows["verdict_in_mean"].notna().any() else ""
+        where, because = "; ".join(dict.fromkeys(rows["where"])), merged(list(dict.fromkeys(rows["because"])))
         lines += [
-            f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} "
-            f"({merged(list(dict.fromkeys(rows['because'])))}). {in_all(Counter(counted_rows['verdict']))}.",
+            f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} ({because}). "
+            f"{in_all(Counter(counted_rows['verdict']))}.",
             "",
         ]
         of = list(dict.fromkeys(rows["of"]))
@@ -889,7 +891,7 @@ def claims(experiments: Sequence[Experiment]) -> list[str]:
         judges = [experiments[at] for at in judged["of"].unique()]
         evidence = ", ".join(f"[{each.name}]({there(each.folder)}/compare.md)" for each in judges)
         lines.append(f"{legend(judged)} The evidence: {evidence}.\n")
-    return [*lines, *unjudged(experiments, set(judged["told"]))]
+    return [*lines, *unjudged(every)]
 
 
 def merged(texts: Sequence[str]) -> str:
@@ -910,17 +912,18 @@ def told_once(experiments: Sequence[Experiment]) -> list[str]:
     return [f"## {CLAIMS}", "", *found] if found else []
 
 
-def judged_of(each: Experiment) -> pd.DataFrame:
-    """Its claims that were judged; ``told`` is the sentence that the paper has for several of them, and ``methods`` are
-    those that it compares."""
-    judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
-    told = [each.sentences.get(claim, claim) for claim in judged["claim"]]
+def cases_of(each: Experiment) -> pd.DataFrame:
+    """The cases of its claims; ``told`` is the sentence that the paper has for several of them, ``methods`` are those
+    that it compares, and ``released`` is the paper's name of the dataset."""
+    told = [each.sentences.get(claim, claim) for claim in each.claims["claim"]]
     times = each.times
     methods = []
-    for row in judged.to_dict("records"):
+    for row in each.claims.to_dict("records"):
         size = row["sizes"] if (row["claim"], row["sizes"]) in times else ""
         methods.append(compared_methods(row["method"], row["baseline"], size, times.get((row["claim"], size), 1)))
-    return judged.assign(told=told, methods=methods)
+    names = each.reference.datasets if each.reference else {}
+    released = [names.get(dataset, dataset) for dataset in each.claims["dataset"]]
+    return each.claims.assign(told=told, methods=methods, released=released)
 
 
 def compared_methods(method: str, baseline: str | float, size: str, times: float) -> str:
@@ -934,18 +937,19 @@ def compared_methods(method: str, baseline: str | float, size: str, times: float
     return f"{method} : {baseline} with {times:g} times the columns"
 
 
-def unjudged(experiments: Sequence[Experiment], told: set[str]) -> list[str]:
-    """The claims that no experiment judged, so that they are not ``told``, with the reasons."""
-    missed: dict[str, Counter[str]] = {}
-    for each in experiments:
-        for row in each.claims[each.claims["verdict"] == NOT_MEASURED].to_dict("records"):
-            if (sentence := each.sentences.get(row["claim"], row["claim"])) not in told:
-                missed.setdefault(row["evidence"], Counter())[sentence] += 1
-    lines = ["Claims that were not judged, and why:", ""] if missed else []
-    for why, sentences in missed.items():
-        first, more = next(iter(sentences)), sentences.total() - 1
-        lines.append(f"- {why}: *{first}*" + f" and {more} more" * bool(more))
-    return [*lines, ""] if lines else []
+def unjudged(cases: pd.DataFrame) -> list[str]:
+    """A line for each claim with cases that no experiment judged: how many, and why. They are those of reproductions,
+    where a claim has any."""
+    judged = pd.MultiIndex.from_frame(cases.loc[cases["verdict"] != NOT_MEASURED, CASE])
+    lines: list[str] = []
+    for sentence, rows in cases.groupby("told", sort=False):
+        of = rows[rows["role"] == ""] if (rows["role"] == "").any() else rows
+        missed = of[of["verdict"] == NOT_MEASURED].drop_duplicates(CASE)
+        missed = missed[~pd.MultiIndex.from_frame(missed[CASE]).isin(judged)]
+        if len(missed):
+            why = merged(list(dict.fromkeys(missed["evidence"])))
+            lines.append(f"- *{sentence}*, {plural(len(missed), 'case')}: {why}")
+    return ["Cases of claims that were not judged, and why:", "", *lines, ""] if lines else []
 
 
 def legend(judged: pd.DataFrame) -> str:

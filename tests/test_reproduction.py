@@ -281,6 +281,16 @@ def test_a_claim_of_several_experiments_is_told_once_and_counted_of_reproduction
     assert f"| {second.title} (a control) |" in lines[2]
 
 
+def test_cases_that_no_experiment_judged_are_told_once_with_why(made):
+    lost = [claim("not measured", dataset=name, evidence=f"no trial on {name}") for name in ("MNIST", "Powerplant")]
+    first, second = made([claim("holds"), *lost], "one"), made([claim(dataset="powerplant")], "two")
+    lines = reproduction.claims([first, second])
+    at = lines.index("Cases of claims that were not judged, and why:")
+    assert lines[at + 2 :] == ["- *SORF is better*, 1 case: no trial on MNIST", ""]
+    judged = made([claim(dataset="mnist"), claim(dataset="powerplant")], "three")
+    assert not any("not judged" in line for line in reproduction.claims([first, judged]))
+
+
 def test_claims_of_several_methods_and_experiments_are_below_each_other(made):
     found = [claim("holds", dataset=name, method=method) for name in ("eeg", "usps") for method in ("SORF", "ORF")]
     one = [each for each in found if each["dataset"] == "eeg"]
