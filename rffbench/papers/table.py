@@ -249,7 +249,7 @@ class Table(_Strict):
     def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, key: str, rule: NotHere) -> None:
         if key == "not_run":
             label = NOT_MEASURED
-        elif [*rule.columns] == [self.dataset]:
+        elif [*rule.columns] == [self.dataset] and not rule.metrics:
             label = DATA_NOT_HERE
         else:
             label = METHOD_NOT_HERE if rule.columns.keys() & {*(self.method or METHOD)} else INCOMPARABLE

@@ -34,12 +34,12 @@ def test_a_table_is_there_whole(name, cells):
 @pytest.mark.parametrize(
     ("name", "rows", "compared"),
     [
-        ("wacker2022-gaussian", 1328, 1748),
-        ("wacker2022-polynomial", 912, 654),
+        ("wacker2022-gaussian", 1328, 1818),
+        ("wacker2022-polynomial", 912, 687),
         ("wacker2022-polynomial-positive", 829, 595),
-        ("wacker2022-polynomial-7", 1083, 759),
-        ("wacker2022-polynomial-7-positive", 1002, 715),
-        ("wacker2022-polynomial-20", 1711, 700),
+        ("wacker2022-polynomial-7", 1083, 792),
+        ("wacker2022-polynomial-7-positive", 1002, 748),
+        ("wacker2022-polynomial-20", 1711, 1300),
         ("wacker2022-complex-to-real", 392, 140),
         ("wacker2022-complex-to-real-7", 392, 140),
     ],

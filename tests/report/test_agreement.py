@@ -202,6 +202,16 @@ def test_one_method_here_is_held_to_each_that_was_released_and_a_trial_to_its_fo
     assert cells.loc[(0, "precondcg"), "difference"] == pytest.approx(100 * (0.404 / 0.41 - 1))
 
 
+def test_a_rule_for_one_metric_of_a_dataset_does_not_say_that_its_data_are_not_here(paper):
+    path = paper / "references.yaml"
+    rule = "- {dataset: Magic, metrics: [accuracy], because: its labels are others}\n          "
+    path.write_text(path.read_text().replace("- {dataset: USPS", rule + "- {dataset: USPS"))
+    cells = compare(measured(paper, [0.11, 0.12, 0.10])).cells
+    of_magic = cells[(cells["dataset"] == "magic04") & cells["reported"].notna()].set_index("metric")
+    assert of_magic["verdict"].to_dict() == {"kernel_error": "not measured", "accuracy": "not comparable"}
+    assert of_magic["because"]["accuracy"] == "its labels are others"
+
+
 def test_a_lean_is_told_of_cells_with_a_tolerance_too(paper):
     rows = [("elevators-gp", 1, "RFF", trial, {"rmse": rmse}) for trial, rmse in enumerate([0.404, 0.310])]
     config = log.config(datasets=["elevators-gp"], methods={"RFF": {}}, reference="lu1999-folds")
