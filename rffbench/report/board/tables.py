@@ -29,7 +29,7 @@ from rffbench.report.board.summary import (
     summary_of,
     summary_table,
 )
-from rffbench.report.board.views import AtCost, Cost, at_columns, outside
+from rffbench.report.board.views import AtCost, Cost, at_columns, cost_ratios, outside
 from rffbench.report.text_table import NOT_RUN, Table
 
 COSTS: dict[Cost, str] = {
@@ -392,9 +392,10 @@ def _beside_cell(value: float, called: str) -> str:
 
 
 def _over_baseline(costs: pd.DataFrame) -> pd.Series:
-    """By map, the median over datasets of the cost over the baseline's, at 512 columns."""
-    at = costs[costs["n_features"] == COLUMNS].groupby(["dataset", "method"])["cost"].median().unstack()
-    return at.div(at[BASELINE], axis=0).median() if BASELINE in at else pd.Series(dtype=float)
+    """By map, the median over datasets of the cost over the baseline's, at 512 columns: in the same trial and session,
+    as `cost_ratios` has it."""
+    ratios = cost_ratios(costs.dropna(), COLUMNS)
+    return ratios[ratios.index.get_level_values("n_features") == COLUMNS].groupby(level="method").median()
 
 
 # ---- The questions ---------------------------------------------------------------------------------------------------

@@ -181,6 +181,19 @@ def test_what_else_is_measured_is_beside_the_gain_over_rff_where_it_is_a_cost(bo
     assert float(found["SORF †"]["test error, %"]) == pytest.approx(26, abs=0.2)
 
 
+def test_a_cost_over_rff_is_that_of_the_same_session(board):
+    """Nyström is measured on another day, when the machine takes three times the seconds and the memory."""
+    seconds = board.results["board-seconds"]
+    trials = seconds.trials
+    later = trials[trials["method"] != "SORF"].copy()
+    later[["feature_s", "fit_s", "own_memory_bytes"]] *= 3
+    both = pd.concat([trials[trials["method"] != "Nyström"].assign(session=0), later.assign(session=1)])
+    in_two = replace(seconds, trials=both.reset_index(drop=True))
+    found = cells(tables.beside(replace(board, results={**board.results, "board-seconds": in_two})))
+    ratios = {row["map"]: (row["seconds over RFF's"], row["memory over RFF's"]) for row in found}
+    assert ratios == {"RFF": ("1.00", "1.00"), "SORF †": ("1.00", "1.00"), "Nyström": ("2.00", "2.00")}
+
+
 def test_datasets_fall_into_four_classes():
     found = classes({"a": (100, 3), "b": (100, 50), "c": (10_000, 20), "d": (50_000, 21), "e": (60_000, 784)})
     assert [(each.rows, each.inputs, each.datasets) for each in found] == [
