@@ -21,6 +21,7 @@ from rffbench.report.frame import Results
 
 BALANCED = frozenset({"w8a"})
 BASELINE = "RFF"
+MSE = "mean squared error"
 LEAST_ERRORS = 10.0  # standard errors that a dataset's unit must have, else it is left out
 REFERENCES = Path(__file__).with_name("references.csv")
 CELL = ["dataset", "n_features", "method", "trial"]
@@ -57,7 +58,7 @@ def references(path: Path = REFERENCES) -> dict[str, Reference]:
 def loss_name(dataset: str) -> str:
     """What the board measures on a dataset, in words."""
     if load_card(dataset).task == "regression":
-        return "mean squared error"
+        return MSE
     return "balanced error" if dataset in BALANCED else "test error"
 
 
@@ -83,7 +84,7 @@ def losses(results: Results) -> pd.DataFrame:
 def constant_loss(y_train: ArrayLike, y_test: ArrayLike, loss: str) -> float:
     """The test loss, so called, of the best constant of the training targets: their mean, or their commonest label."""
     train, test = np.asarray(y_train), np.asarray(y_test)
-    if loss == "mean squared error":
+    if loss == MSE:
         return float(np.mean((test - train.mean()) ** 2))
     labels, counts = np.unique(train, return_counts=True)
     if loss == "balanced error":

@@ -5,7 +5,7 @@ import pytest
 
 from rffbench.report.board import questions
 from rffbench.report.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
-from rffbench.report.board.score import Reference
+from rffbench.report.board.score import Reference, losses
 from rffbench.report.board.standing import Board
 from tests.helpers import report_log as log
 
@@ -122,3 +122,27 @@ def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(methods, of_kernel)}, KNOWN)
     share, without_worst, *_ = questions.kernels(board).numbers
     assert (share.value, without_worst.value) == (1, 0)
+
+
+def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():
+    """RFF is the best in one trial and SORF on average; on w8a the balanced accuracy counts; kin8nm is a regression,
+    where a kernel has half the constant's error."""
+    known = {name: Reference(name, 0.5, 0.1, 0.001, 2) for name in ("eeg", "w8a", "kin8nm")}
+
+    def part(methods):
+        rows = [(name, COLUMNS, method, trial, each) for (name, method), of_trials in methods.items()
+                for trial, each in enumerate(of_trials)]  # fmt: skip
+        features = {method: {"features": "fourier"} for _, method in methods}
+        return log.results(rows, log.config(datasets=[*known], n_features=[COLUMNS], methods=features, trials=2))
+
+    def accuracies(*values):
+        return [{"accuracy": value, "balanced_accuracy": value - 20} for value in values]
+
+    maps = part({
+        ("eeg", "RFF"): accuracies(99, 61), ("eeg", "SORF"): accuracies(89, 91), ("w8a", "RFF"): accuracies(97, 97),
+        ("kin8nm", "RFF"): [{"rmse": 0.6}, {"rmse": 0.6}],
+    })  # fmt: skip
+    of_kernels = part({("kin8nm", "Matérn RFF"): [{"rmse": 0.5}, {"rmse": 0.5}]})
+    board = Board({"board": maps, "board-kernels": of_kernels}, known)
+    found = questions.best_scores(board, losses(of_kernels))
+    assert found == pytest.approx({"eeg": 0.9, "w8a": 0.77, "kin8nm": 1 - 0.25 / 0.5})
