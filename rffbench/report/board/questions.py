@@ -5,17 +5,28 @@ A part without its trials has no answer. A map that is measured nowhere is left 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import draws
-from rffbench.report.board.answers import Answer, Number, correlation, median, over_datasets, strips
+from rffbench.report.board.answers import (
+    Answer,
+    Number,
+    OfTrials,
+    correlation,
+    mean_of,
+    means_of,
+    median,
+    over_datasets,
+    strips,
+)
 from rffbench.report.board.registered import (
     COLUMNS,
     CONFIRMATORY,
@@ -74,7 +85,7 @@ def equal_seconds(board: Board) -> Answer:
             "registered thresholds ask for better alone."
         )
     depth = {name: np.log(shape(name)[1]) for name in board.datasets}
-    numbers, moderator = _moderated(at.gains, CONFIRMATORY, depth, "log d")
+    numbers, moderator = _moderated(at.trials, CONFIRMATORY, depth, "log d")
     answer = Answer(
         1, answer.asked, said, hypothesis, moderator, maps=maps, numbers=numbers, notes=(POWER,),
         changes="Fits that cost less beside the map, as the second table shows, or another kernel.",
@@ -105,8 +116,7 @@ def data_dependent(board: Board) -> Answer:
     moderator = ""
     if dimensions := _moderator(board, "ridge_dimension"):
         share = {name: value / min(shape(name)[0], 1000) for name, value in dimensions.items()}
-        means = board.at_columns(COLUMNS).pivot_table(index="dataset", columns="method", values="gain")
-        numbers, moderator = _moderated(means, DRAWS, share, "d_eff/n")
+        numbers, moderator = _moderated(board.at_columns(COLUMNS), DRAWS, share, "d_eff/n")
     of_maps = " and ".join(f"{name} {_AS[verdict].format('RFF')}" for name, verdict in verdicts.items())
     answer = Answer(
         3, asked, " ".join(said), f"The hypothesis, that both are the same as RFF at equal columns, {fate}: {of_maps}.",
@@ -158,7 +168,7 @@ def nystroem(board: Board) -> Answer:
     numbers: list[Number] = []
     moderator = ""
     if decay := _moderator(board, "spectral_decay"):
-        numbers, moderator = _moderated(at.gains, both, decay, "the decay")
+        numbers, moderator = _moderated(at.trials, both, decay, "the decay")
     answer = Answer(4, asked, said, hypothesis, moderator, maps=maps, numbers=numbers,
                     changes="Other sizes: more landmarks cost their square.")  # fmt: skip
     return _waits(answer, board, both)
@@ -201,11 +211,10 @@ def kernel_errors(board: Board) -> Answer:
     if results is None:
         return _waiting(Answer(2, asked), "board-one-sigma")
     trials = results.trials.assign(loss=losses(results)["loss"])
-    means = trials.groupby(["dataset", "method"], sort=False)[["loss", "entry_error", "ridge_delta_error"]].mean()
-    found: dict[str, dict[tuple[str, str], float]] = {
-        str(name): {(kind, error): _ranks(each.droplevel(0), kind, error) for kind in KINDS
+    found: dict[str, dict[tuple[str, str], OfTrials]] = {
+        str(name): {(kind, error): _ranks(each, kind, error) for kind in KINDS
                for error in ("entry_error", "ridge_delta_error")}
-        for name, each in means.groupby(level=0, sort=False)
+        for name, each in trials.groupby("dataset", sort=False)
     }  # fmt: skip
     errors = {"ridge_delta_error": "Δ", "entry_error": "Frobenius error"}
     numbers = [
@@ -213,7 +222,9 @@ def kernel_errors(board: Board) -> Answer:
         for kind, title in KINDS.items() for error, sign in errors.items()
     ]  # fmt: skip
     drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
-    pairs = {name: (each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
+    pairs = {
+        name: _beside(each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()
+    }
     apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])),
                           "Δ less the Frobenius error")  # fmt: skip
     apart = _ridge(apart)
@@ -231,14 +242,15 @@ def kernel_errors(board: Board) -> Answer:
     ]
     moderator = ""
     if dimensions := _moderator(board, "ridge_dimension"):
-        share = {name: (value / COLUMNS, found[name]["all", "ridge_delta_error"]) for name, value in dimensions.items()
-                 if name in found}  # fmt: skip
+        share = {name: _beside(means_of(value / COLUMNS), found[name]["all", "ridge_delta_error"])
+                 for name, value in dimensions.items() if name in found}  # fmt: skip
         numbers.append(_ridge(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns")))
         moderator = _correlated(numbers[-1], "d_eff over columns", f"the {RIDGE_DELTA} predicts")
     done = board.progress("board-one-sigma")
     return Answer(
         2, asked, said, hypothesis, moderator, numbers=[*numbers[:2], apart, *numbers[2:]],
-        notes=(IS_RIDGE_DELTA, "Between families: with five of them, a rank correlation has few possible values."),
+        notes=(IS_RIDGE_DELTA, "Between families: with five of them, a rank correlation has few possible values.",
+               "The intervals of halves are over datasets alone: a trial that is drawn twice would be in both halves."),
         waits=f"{done.planned - done.done} trials to come" if done and not done.is_complete else "",
         changes="A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel.",
         strips=(drawn,),
@@ -250,14 +262,34 @@ def _ridge(number: Number) -> Number:
     return replace(number, name=number.name.replace("Δ", RIDGE_DELTA))
 
 
-def _ranks(cells: pd.DataFrame, kind: str, error: str) -> float:
+def _ranks(trials: pd.DataFrame, kind: str, error: str) -> OfTrials:
     """Spearman's correlation over maps of the log error with the loss, on one dataset."""
-    known = cells[["loss", error]].dropna()
-    known = known[_of_kind(known.index, kind)]
-    if kind == "families":
-        of = pd.Series({name: family for family, names in FAMILIES.items() for name in names})
-        known = known.assign(**{error: np.log(known[error])}).groupby(of.reindex(known.index)).mean()
-    return correlation(known[[error, "loss"]].to_numpy()) if len(known) >= FEWEST_MAPS else np.nan
+    tables = [_by_trial(trials, of) for of in ("loss", error)]
+    maps = tables[0].columns[_of_kind(tables[0].columns, kind)]
+    losses_, errors = (table[maps].to_numpy(float) for table in tables)
+    family = maps.map({name: family for family, names in FAMILIES.items() for name in names})
+    groups = [family == each for each in FAMILIES] if kind == "families" else []
+
+    def ranks(chosen: NDArray[np.int64]) -> float:
+        pairs = np.column_stack([mean_of(errors[chosen]), mean_of(losses_[chosen])])
+        pairs[np.isnan(pairs).any(axis=1)] = np.nan
+        if groups:
+            pairs[:, 0] = np.log(pairs[:, 0])
+            pairs = np.array([mean_of(pairs[at]) for at in groups])
+        pairs = pairs[~np.isnan(pairs).any(axis=1)]
+        return correlation(pairs) if len(pairs) >= FEWEST_MAPS else np.nan
+
+    return OfTrials(len(losses_), ranks)
+
+
+def _by_trial(trials: pd.DataFrame, of: str) -> pd.DataFrame:
+    """One column of one dataset's trials: trials × maps, NaN where a map has none."""
+    return trials.pivot_table(index="trial", columns="method", values=of, dropna=False)
+
+
+def _beside(first: OfTrials, second: OfTrials) -> OfTrials:
+    """Two values of the same trials, in a row."""
+    return OfTrials(second.count, lambda trials: [*np.atleast_1d(first.of(trials)), *np.atleast_1d(second.of(trials))])
 
 
 def _of_kind(methods: pd.Index, kind: str) -> Any:
@@ -306,23 +338,12 @@ def kernels(board: Board) -> Answer:
     results = board.results.get("board-kernels")
     if results is None:
         return _waiting(Answer(5, asked), "board-kernels")
-    of_kernels, of_maps = losses(results), board.losses
-    of_kernels = of_kernels.assign(cv=results.trials["cv_error"].to_numpy())
-    known: dict[str, tuple[float, float]] = {}
-    without_worst: dict[str, tuple[float, float]] = {}
-    for dataset in results.datasets:
-        here = of_kernels[(of_kernels["dataset"] == dataset) & (of_kernels["n_features"] == COLUMNS)]
-        levels = {kernel: _best(here, methods) for kernel, methods in OF_KERNEL.items()}
-        there = of_maps[(of_maps["dataset"] == dataset) & (of_maps["n_features"] == COLUMNS)]
-        maps = {name: there[there["method"] == name].set_index("trial")["loss"] for name in OF_GAUSSIAN}
-        both = pd.DataFrame(levels), pd.DataFrame(maps)
-        if any(table.isna().any(axis=None) or len(table) < 2 for table in both):
-            continue
-        known[dataset] = between(both[0]), between(both[1])
-        few = [table.drop(columns=str(table.mean().idxmax())) for table in both]
-        without_worst[dataset] = between(few[0]), between(few[1])
-    share = _share(known, "share of datasets on which kernels vary more")
-    without = _share(without_worst, "the same without the worst kernel and the worst map (exploratory)")
+    of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
+    known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
+    share = _share({name: each.then(lambda found: _is_more(*found[:2])) for name, each in known.items()},
+                   "share of datasets on which kernels vary more")  # fmt: skip
+    without = _share({name: each.then(lambda found: _is_more(*found[2:])) for name, each in known.items()},
+                     "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
     said, fate = (
         ("Yes", "is confirmed: the interval lies above one half") if share.low > 0.5 else
         ("No", "is refuted: the interval lies below one half") if share.high < 0.5 else
@@ -330,11 +351,12 @@ def kernels(board: Board) -> Answer:
     )  # fmt: skip
     said += f": kernels vary more on {in_percent(share.value)} of the datasets "
     said += f"({in_percent(share.low)} to {in_percent(share.high)})"
-    reached = {name: value for name, value in best_scores(board, of_kernels).items() if name in known}
-    pairs = {name: (np.log((known[name][0] + 1e-12) / (known[name][1] + 1e-12)), reached[name]) for name in reached}
+    reached = best_scores(board, of_kernels)
+    pairs = {name: _beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
+    called = ("between five kernels", "between five maps of the Gaussian kernel")
     apart = [
-        over_datasets({name: _deviation(known[name][at], board.known[name]) for name in reached}, median, called)
-        for at, called in enumerate(("between five kernels", "between five maps of the Gaussian kernel"))
+        over_datasets({name: known[name].then(_deviation(at, board.known[name])) for name in pairs}, median, each)
+        for at, each in enumerate(called)
     ]
     moderated = over_datasets(pairs, correlation, f"correlation of the log ratio with {BEST_SCORE}")
     numbers = [share, without, moderated, *apart]
@@ -366,7 +388,7 @@ IS_BEST_SCORE = (
 )
 
 
-def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, float]:
+def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
     """On each dataset with a reference, the best R² or accuracy that any entry reaches.
 
     R² is 1 − L/L_constant, the accuracy is 1 − L, on w8a it is the balanced one. L is the least of the entries' mean
@@ -375,41 +397,64 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, float]:
     constant = {name: each.constant for name, each in board.known.items()}
     rows = pd.concat([board.losses_of_maps.assign(part="board"), of_kernels.assign(part="kernels")])
     rows = rows[rows["dataset"].isin(constant)]
-    loss = rows["loss"].where(~rows["failed"], rows["dataset"].map(constant))
-    entries = rows.assign(loss=loss).groupby(["dataset", "part", "method", "n_features"])["loss"].mean()
-    least = entries.groupby("dataset").min()
-    return {str(name): 1 - loss / (constant[str(name)] if loss_name(str(name)) == MSE else 1)
-            for name, loss in least.items()}  # fmt: skip
+    rows = rows.assign(loss=rows["loss"].where(~rows["failed"], rows["dataset"].map(constant)))
+
+    def best(here: pd.DataFrame, unit: float) -> OfTrials:
+        entries = here.pivot_table(index="trial", columns=["part", "method", "n_features"], values="loss")
+        return means_of(entries).then(lambda means: 1 - np.nanmin(means) / unit)
+
+    return {str(name): best(here, constant[str(name)] if loss_name(str(name)) == MSE else 1.0)
+            for name, here in rows.groupby("dataset")}  # fmt: skip
 
 
-def _share(variances: Mapping[str, tuple[float, float]], called: str) -> Number:
-    """The share of datasets on which the first variance is the larger one."""
-    more = {name: float(first > second) for name, (first, second) in variances.items()}
-    return over_datasets(more, lambda each: float(each[:, 0].mean()), called)
+def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str) -> OfTrials:
+    """On one dataset the variance components of the loss: between kernels and between maps, and the same without the
+    worst kernel and the worst map; NaN where a loss is missing."""
+    here, there = (rows[(rows["dataset"] == dataset) & (rows["n_features"] == COLUMNS)]
+                   for rows in (of_kernels, board.losses))  # fmt: skip
+    methods = [name for names in OF_KERNEL.values() for name in names]
+    tables = [_by_trial(here, of).reindex(columns=methods) for of in ("cv", "loss")]
+    tables.append(_by_trial(there, "loss").reindex(columns=list(OF_GAUSSIAN)))
+    same = tables[1].index.intersection(tables[2].index)
+    errors, of_methods, of_maps = (table.reindex(same).to_numpy(float) for table in tables)
+    ends = np.cumsum([len(names) for names in OF_KERNEL.values()])[:-1]
+
+    def variances(chosen: NDArray[np.int64]) -> list[float]:
+        best = [np.where(np.isnan(each), np.inf, each).argmin() for each in np.split(mean_of(errors[chosen]), ends)]
+        levels = of_methods[chosen][:, np.array([0, *ends]) + best], of_maps[chosen]
+        few = [np.delete(each, each.mean(axis=0).argmax(), axis=1) for each in levels]
+        return [between(each) for each in (*levels, *few)]
+
+    return OfTrials(len(same), variances)
 
 
-def _deviation(variance: float, known: Reference) -> float:
-    """The standard deviation that belongs to a variance of losses, in % of a dataset's unit."""
-    return 100 * float(np.sqrt(variance)) / known.unit
+def _share(is_more: Mapping[str, OfTrials], called: str) -> Number:
+    """The share of datasets on which the first of two variances is the larger one."""
+    return over_datasets(is_more, lambda each: float(each.mean()), called)
 
 
-def _best(here: pd.DataFrame, methods: Sequence[str]) -> pd.Series:
-    """The losses, by trial, of the kernel's map that has the least cross-validation error on average."""
-    mine = here[here["method"].isin(methods)]
-    errors = mine.groupby("method")["cv"].mean().dropna()
-    if errors.empty:
-        return pd.Series(dtype=float)
-    return mine[mine["method"] == errors.idxmin()].set_index("trial")["loss"]
+def _is_more(first: float, second: float) -> float:
+    """1 where the first is larger, else 0; NaN where one is not known."""
+    return np.nan if np.isnan([first, second]).any() else float(first > second)
 
 
-def between(table: pd.DataFrame) -> float:
+def _log_ratio(variances: Sequence[float]) -> float:
+    return float(np.log((variances[0] + 1e-12) / (variances[1] + 1e-12)))
+
+
+def _deviation(at: int, known: Reference) -> Callable[[Sequence[float]], float]:
+    """The standard deviation that belongs to one of some variances of losses, in % of a dataset's unit."""
+    return lambda variances: 100 * float(np.sqrt(variances[at])) / known.unit
+
+
+def between(table: ArrayLike) -> float:
     """The variance between the columns of a table of losses, trials × levels, less what the trials' noise adds to it:
     the component of a two-way layout without interaction, max(0, (MS_levels − MS_rest)/trials). NaN where a loss is
     missing."""
-    if table.isna().any().any() or table.shape[1] < 2 or len(table) < 2:
-        return np.nan
-    values = table.to_numpy(float)
+    values = np.asarray(table, float)
     trials, levels = values.shape
+    if np.isnan(values).any() or levels < 2 or trials < 2:
+        return np.nan
     mean = values.mean()
     of_levels, of_trials = values.mean(axis=0) - mean, values.mean(axis=1) - mean
     rest = values - mean - of_levels - of_trials[:, None]
@@ -426,23 +471,26 @@ def answers(board: Board) -> list[Answer]:
     return [each(board) for each in (equal_seconds, kernel_errors, data_dependent, nystroem, kernels)]
 
 
-def _moderator(board: Board, measure: str) -> dict[str, float]:
-    """The mean of a measure of the kernel matrix on each dataset, at the σ that RFF chose."""
+def _moderator(board: Board, measure: str) -> dict[str, pd.Series]:
+    """A measure of the kernel matrix on each dataset, by trial, at the σ that RFF chose."""
     results = board.results.get("board-one-sigma")
     if results is None or measure not in results.trials:
         return {}
-    means = results.trials.groupby("dataset")[measure].mean().dropna()
-    return {str(name): float(value) for name, value in means.items()}
+    known = results.trials.dropna(subset=[measure])
+    return {str(name): each.groupby("trial")[measure].mean() for name, each in known.groupby("dataset")}
 
 
 def _moderated(
-    gains: pd.DataFrame, methods: Sequence[str], by: Mapping[str, float], called: str
+    rows: pd.DataFrame, methods: Sequence[str], by: Mapping[str, float | pd.Series], called: str
 ) -> tuple[list[Number], str]:
-    """The correlations over datasets of maps' gains with a moderator, and what they say."""
+    """The correlations over datasets of maps' gains with a moderator, a number or one a trial, and what they say."""
     numbers, said = [], []
     for method in methods:
-        mine = gains[method].dropna() if method in gains else pd.Series(dtype=float)
-        pairs = {str(at): (value, by[str(at)]) for at, value in mine.items() if at in by}
+        mine = rows[rows["method"] == method].groupby("dataset")
+        pairs = {
+            str(name): means_of(each.set_index("trial")[["gain"]].assign(by=by[str(name)]))
+            for name, each in mine if str(name) in by
+        }  # fmt: skip
         numbers.append(over_datasets(pairs, correlation, f"{method}: correlation of the gain with {called}"))
         if numbers[-1].is_apart:
             said.append(_correlated(numbers[-1], called, f"{method} gains"))

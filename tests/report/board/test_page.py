@@ -262,6 +262,22 @@ def test_an_interval_over_datasets_covers_the_number():
     assert covered >= 34
 
 
+def test_an_interval_over_datasets_is_over_their_trials_too():
+    """Thirty datasets with the trials 0 and 1. A draw's mean has the standard error √(2·0.125/30) = 0.091: the mean of
+    two trials has the variance 0.125, and a dataset that is drawn twice has the same trials both times."""
+    names = [f"d{at}" for at in range(30)]
+    fixed, drawn = (
+        answers.over_datasets(dict.fromkeys(names, value), lambda each: float(each.mean()), "x")
+        for value in (0.5, answers.means_of([[0.0], [1.0]]))
+    )
+    assert (fixed.value, fixed.low, fixed.high) == (0.5, 0.5, 0.5)
+    assert drawn.value == 0.5
+    assert drawn.values == fixed.values
+    assert (drawn.low, drawn.high) == pytest.approx(
+        (0.5 - 1.96 * 0.065 * 2**0.5, 0.5 + 1.96 * 0.065 * 2**0.5), abs=0.03
+    )
+
+
 def test_correlations_need_two_values_of_each():
     assert answers.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
     assert np.isnan(answers.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))
