@@ -120,8 +120,11 @@ def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
 
     methods = [name for names in OF_KERNEL.values() for name in names]
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(methods, of_kernel)}, KNOWN)
-    share, without_worst, *_ = questions.kernels(board).numbers
+    answer = questions.kernels(board)
+    share, without_worst, *_ = answer.numbers
     assert (share.value, without_worst.value) == (1, 0)
+    assert answer.said.startswith("Yes: kernels vary more on 100 % of the datasets")
+    assert answer.said.endswith("Without the worst kernel and the worst map they do not: 0 % (0 % to 0 %).")
 
 
 def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():
