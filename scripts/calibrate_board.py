@@ -4,7 +4,8 @@ Simulates boards with the noise of the results: datasets whose errors are those 
 as much as the measured ones do beyond their noise. Where the median true gain is 0, or the region's edge, a false
 "better" or "worse" must come in at most 5 % of the boards; a gain of twice the region must be found in at least 80 %.
 DATASETS and TRIALS are of the simulated boards, those of the results unless given: a board of more datasets has errors
-drawn from those measured. Writes calibration.csv beside the trials, which the board's page shows.
+drawn from those measured. The same at equal seconds (map, one fit and prediction), where board-seconds has run, on the
+datasets that have a gain there. Writes calibration.csv beside the trials, which the board's page shows.
 """
 
 from __future__ import annotations
@@ -19,25 +20,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
-from rffbench.report.board.score import gains, losses, references
-from rffbench.report.board.standing import CALIBRATION
+from rffbench.report.board.standing import CALIBRATION, load_board
 from rffbench.report.board.statistics import REGION, calibration, noise
-from rffbench.report.frame import load_results
 
 SIMULATIONS = 400
 
 
 def measured(
-    folder: Path, datasets: int | None = None, trials: int | None = None
+    rows: pd.DataFrame, datasets: int | None = None, trials: int | None = None
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], float]]:
-    """Of each map named beforehand that the results have: what its row begins with, the errors that are simulated, one
-    a dataset, and the spread of its true gains."""
-    results = load_results(folder)
-    found = gains(losses(results), references())
-    found = found[found["n_features"] == COLUMNS]
-    for method in (name for name in CONFIRMATORY if name in results.methods):
-        of_datasets = {str(name): each["gain"].dropna().to_numpy()
-                       for name, each in found[found["method"] == method].groupby("dataset")}  # fmt: skip
+    """Of each map named beforehand that has gains in ``rows``: what its row begins with, the errors that are simulated,
+    one a dataset, and the spread of its true gains."""
+    for method in (name for name in CONFIRMATORY if name in set(rows["method"])):
+        known = rows[rows["method"] == method].dropna(subset=["gain"])
+        of_datasets = {str(name): each["gain"].to_numpy() for name, each in known.groupby("dataset")}
         errors = noise(of_datasets).dropna() * REGION
         if errors.empty:
             continue
@@ -52,10 +48,25 @@ def measured(
         yield row, simulated, spread
 
 
+def views(
+    folder: Path, datasets: int | None = None, trials: int | None = None
+) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], float]]:
+    """What `measured` finds at equal columns, then at equal seconds."""
+    board = load_board(folder.parent)
+    timed = board.at_cost("fit", COLUMNS)
+    for at, rows, count in (
+        ("columns", board.at_columns(COLUMNS), datasets),
+        ("seconds", timed and timed.trials, None),
+    ):
+        if rows is not None:
+            for row, *simulated in measured(rows, count, trials):
+                yield {"at": at, **row}, *simulated
+
+
 def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:
-    """How often each verdict is reached, a row a map named beforehand that the results have."""
+    """How often each verdict is reached, a row for each view and map named beforehand that the results have."""
     rows = []
-    for row, simulated, of_map in measured(folder, datasets, trials):
+    for row, simulated, of_map in views(folder, datasets, trials):
         for kind, width in (("", 0.0), (" with spread", of_map)):
             none, edge, twice = (calibration(simulated, gain, SIMULATIONS, width) for gain in (0.0, REGION, 2 * REGION))
             row |= {f"false better{kind}": none["better"], f"false worse{kind}": none["worse"],

@@ -146,8 +146,8 @@ def _verdicts(board: Board) -> Section:
         tables.AT_COST if by_cost else
         "Seconds and memory have not been measured yet: gains at equal cost will follow."
     )  # fmt: skip
-    simulated = run_tables.calibration(board)
-    shown = [*found, *by_cost, *(each for each in (tables.by_lambdas(board), simulated) if each)]
+    by_lambdas = tables.by_lambdas(board)
+    shown = [*found, *by_cost, *([by_lambdas] if by_lambdas else []), *run_tables.calibrations(board)]
     return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
 

@@ -38,6 +38,7 @@ from rffbench.report.board.registered import (
     POWER,
     SIZES_AT_COST,
 )
+from rffbench.report.board.run_tables import less_sure
 from rffbench.report.board.score import BASELINE, MSE, Reference, loss_name, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import Posterior
@@ -78,6 +79,7 @@ def equal_seconds(board: Board) -> Answer:
         fate = "is confirmed"
     if found:
         said += f" The largest median gain is {found[0].said}, of {found[0].method}."
+    said += _cautions(board, found)
     hypothesis = f"The hypothesis, that no confirmatory map is better than RFF, {fate}."
     if "worse" in of_verdict:
         hypothesis += (
@@ -91,6 +93,25 @@ def equal_seconds(board: Board) -> Answer:
         changes="Fits that cost less beside the map, as the second table shows, or another kernel.",
     )  # fmt: skip
     return _waits(answer, board, CONFIRMATORY)
+
+
+def _cautions(board: Board, found: Sequence[Summary]) -> str:
+    """Why verdicts over RFF at equal seconds are not sure, as sentences: what the seconds that were measured before say
+    of maps whose verdict they change, and which verdicts simulated boards get wrong too often."""
+    decided = {each.method: each.verdict for each in found if each.verdict in ("better", "worse")}
+    before, said = board.before, [less_sure(board, list(decided))]
+    if before and (at := before.at_cost("fit", COLUMNS)):
+        then, now = _processors(before), _processors(board)
+        for each in summaries(at.trials, list(decided)):
+            if each.verdict != decided[each.method]:
+                where = ", on another processor" if then.get(each.method) != now.get(each.method) else ""
+                said.insert(-1, f"By the seconds measured before{where}, {each.method} {_compared(each, 'RFF')}.")
+    return "".join(f" {each}" for each in said if each)
+
+
+def _processors(board: Board) -> dict[str, str]:
+    """By map, the processor that its seconds were measured on."""
+    return {name: timing.processor for timing in board.timings for name in timing.maps}
 
 
 def data_dependent(board: Board) -> Answer:
@@ -153,7 +174,7 @@ def nystroem(board: Board) -> Answer:
         f"At RFF's seconds Nyström with RPCholesky landmarks {_compared(of_rff.get(chosen), 'RFF')}. With uniform "
         f"landmarks it {_compared(of_rff.get(uniform), 'RFF')}. At equal columns RPCholesky "
         f"{_compared(of_columns.get(chosen), 'uniform landmarks')}. At equal seconds it "
-        f"{_compared(of_seconds.get(chosen), 'these')}."
+        f"{_compared(of_seconds.get(chosen), 'these')}.{_cautions(board, maps[0][1])}"
     )
     of_uniform = of_rff[uniform].posterior if uniform in of_rff else Posterior(np.nan, np.nan, np.nan)
     verdicts = [found[chosen].verdict if chosen in found else "undecided" for found in (of_columns, of_seconds)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,15 +116,38 @@ def datasets(board: Board) -> Table:
 # ---- How sure it is ----------------------------------------------------------------------------------------------
 
 
-def calibration(board: Board) -> Table | None:
-    """How often simulated boards of this noise reach a wrong verdict, and the right one; None where none were."""
+def calibrations(board: Board) -> list[Table]:
+    """How often simulated boards of this noise reach a wrong verdict, and the right one: at equal columns, and at equal
+    seconds. Empty where none were simulated."""
+    found = _simulated(board)
+    return [_calibration(mine, f"at equal {at}") for at, mine in found.groupby("at")] if len(found) else []
+
+
+def less_sure(board: Board, maps: Sequence[str]) -> str:
+    """Of which of these maps simulated boards at equal seconds have too many false verdicts, in words; empty where none
+    do."""
+    found = _simulated(board)
+    mine = found[(found["at"] == "seconds") & found["map"].isin(maps)] if len(found) else found
+    said = [
+        f"that of {row['map']} is false in {in_percent(_false(row), 1)} where the true gain is 0, and right in "
+        f"{in_percent(_found(row), 1)} where it is 2 %" for row in mine.to_dict("records") if _false(row) > MOST_FALSE
+    ]  # fmt: skip
+    return (
+        "Where gains differ much between datasets, a verdict at equal seconds is less sure than .95. In simulated "
+        f"boards {'; '.join(said)}." if said else ""
+    )  # fmt: skip
+
+
+def _simulated(board: Board) -> pd.DataFrame:
+    """What scripts/calibrate_board.py has written; empty where it has not."""
     path = board.scores.folder / CALIBRATION
-    if not path.is_file():
-        return None
-    found = pd.read_csv(path)
+    return pd.read_csv(path) if path.is_file() else pd.DataFrame()
+
+
+def _calibration(found: pd.DataFrame, where: str) -> Table:
     header = ["map", "datasets", "trials", "noise", "spread", "false better", "false worse", "better at the edge",
               "found"]  # fmt: skip
-    table = Table("Simulated boards: how often a verdict is reached", header, stub=1)
+    table = Table(f"Simulated boards {where}: how often a verdict is reached", header, stub=1)
     for row in found.to_dict("records"):
         shares = [f"{in_percent(row[name], 1)} / {in_percent(row[f'{name} with spread'], 1)}" for name in header[5:]]
         table.rows.append([str(row["map"]), str(row["datasets"]), str(row["trials"]), f"{row['noise']:.2f}",
@@ -138,13 +162,26 @@ def calibration(board: Board) -> Table | None:
     return table
 
 
+KINDS = ("", " with spread")
+"""The two numbers of a cell."""
+
+
+def _false(row: Mapping[Any, Any]) -> float:
+    """The share of false verdicts where the true gain is 0, the larger of the two numbers."""
+    return max(row[f"false better{kind}"] + row[f"false worse{kind}"] for kind in KINDS)
+
+
+def _found(row: Mapping[Any, Any]) -> float:
+    """The share of boards that find a gain of 2 %, the smaller of the two numbers."""
+    return min(row[f"found{kind}"] for kind in KINDS)
+
+
 def _required(found: pd.DataFrame) -> str:
     """What was required of the simulated boards, and which maps miss it, by the worse of their two numbers."""
-    missed, kinds = [], ("", " with spread")
+    missed = []
     for row in found.to_dict("records"):
-        false = max(row[f"false better{kind}"] + row[f"false worse{kind}"] for kind in kinds)
-        edge = max(row[f"better at the edge{kind}"] for kind in kinds)
-        share = min(row[f"found{kind}"] for kind in kinds)
+        false, share = _false(row), _found(row)
+        edge = max(row[f"better at the edge{kind}"] for kind in KINDS)
         said = [f"{in_percent(false, 1)} false where the true gain is 0"] * (false > MOST_FALSE)
         said += [f"{in_percent(edge, 1)} better where it is 1 %"] * (edge > MOST_FALSE)
         said += [f"{in_percent(share, 1)} better where it is 2 %"] * (share < LEAST_FOUND)

@@ -9,7 +9,7 @@ code has changed since are measured again, beside RFF, in a folder of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.errors import ResultsError
+from rffbench.execution.manifest import runs_of
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE
 from rffbench.report.board.shipped import protocol
@@ -58,6 +59,30 @@ def beside_baseline(results: Results) -> Results:
     known = pd.MultiIndex.from_frame(base[["dataset", SESSION]].drop_duplicates())
     is_beside = pd.MultiIndex.from_frame(trials[["dataset", SESSION]]).isin(known)
     return _only(results, is_beside | ~trials["dataset"].isin(base["dataset"]))
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A session's ``maps`` but RFF, the ``day`` of its first trial, ISO text, and the ``processor``, in the manifest's
+    words; both are empty where they are not known."""
+
+    maps: tuple[str, ...]
+    day: str
+    processor: str
+
+
+def timings(results: Results, folders: Sequence[Path]) -> list[Timing]:
+    """The sessions of `joined` results, the first one first; ``folders`` have the manifests of their runs."""
+    runs = sorted(
+        (str(run.get("started") or ""), str(run.get("cpu") or "")) for each in folders for run in runs_of(each)
+    )
+    rows = pd.DataFrame({SESSION: results.trials[SESSION], "method": results.trials["method"], "at": results.finished})
+    found = []
+    for _, mine in rows[rows["method"] != BASELINE].groupby(SESSION):
+        first = str(mine["at"].min())
+        processors = [cpu for started, cpu in runs if started <= first]
+        found.append(Timing(tuple(mine["method"].unique()), first[:10], processors[-1] if processors else ""))
+    return sorted(found, key=lambda each: each.day)
 
 
 def _only(results: Results, kept: NDArray[np.bool_] | pd.Series) -> Results:

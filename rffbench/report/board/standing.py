@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -15,10 +15,10 @@ import pandas as pd
 from rffbench.data.cards import load_card
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
-from rffbench.report.board.sessions import beside_baseline, folders_of, joined
+from rffbench.report.board.sessions import Timing, beside_baseline, folders_of, joined, timings
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
-from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
+from rffbench.report.board.views import SESSION, AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
 Read = TypeVar("Read")
@@ -28,7 +28,8 @@ PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-ker
 """The configs that the page is made of; the first has the scores."""
 TIMED = ("board-seconds", "board-tuning", SOLVERS)
 """Those whose seconds and memory count: they have run with nothing else at work."""
-RATIOS = ("board-seconds", "board-tuning")
+SECONDS = "board-seconds"
+RATIOS = (SECONDS, "board-tuning")
 """Those whose seconds count as ratios to RFF's."""
 CALIBRATION = "calibration.csv"
 """What scripts/calibrate_board.py writes beside the scores."""
@@ -64,6 +65,24 @@ class Board:
     """By part, the folders in which some maps were measured again."""
     unread: list[str] = field(default_factory=list)
     """Why folders of parts are left out, which are there and cannot be read."""
+    earlier: Results | None = None
+    """board-seconds without the folder that was measured last; None where no map was measured again."""
+
+    @property
+    def before(self) -> Board | None:
+        """The board by its earlier seconds; None where no map was measured again."""
+        if self.earlier is None:
+            return None
+        again = {**self.again, SECONDS: self.again[SECONDS][:-1]}
+        return replace(self, results={**self.results, SECONDS: self.earlier}, again=again, earlier=None)
+
+    @property
+    def timings(self) -> list[Timing]:
+        """The sessions in which seconds were measured; empty where they are not known."""
+        results = self.results.get(SECONDS)
+        if results is None or SESSION not in results.trials:
+            return []
+        return timings(results, [results.folder, *self.again.get(SECONDS, [])])
 
     @property
     def scores(self) -> Results:
@@ -222,14 +241,18 @@ def load_board(folder: Path) -> Board:
         if results := _of_folder(load_results, folder / name, unread):
             found[name] = results
     elsewhere, again = dict[str, int](), dict[str, list[Path]]()
+    earlier = None
     for name in (each for each in RATIOS if each in found):
         others = {path: _of_folder(load_results, path, unread) for path in folders_of(name, folder)[1:]}
         again[name] = [path for path, results in others.items() if results]
-        whole = joined([found[name], *filter(None, others.values())])
+        measured = [found[name], *filter(None, others.values())]
+        whole = joined(measured)
+        if name == SECONDS and again[name]:
+            earlier = beside_baseline(joined(measured[:-1]))
         found[name] = beside_baseline(whole)
         elsewhere[name] = len(whole.trials) - len(found[name].trials)
     of_solvers = _of_folder(load_protocols, folder / SOLVERS, unread)
-    return Board(found, references(), of_solvers, elsewhere, again, unread)
+    return Board(found, references(), of_solvers, elsewhere, again, unread, earlier)
 
 
 def _of_folder(read: Callable[[Path], Read], folder: Path, unread: list[str]) -> Read | None:

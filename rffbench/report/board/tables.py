@@ -233,6 +233,8 @@ def by_cost(board: Board, of: Cost) -> Table | None:
         mine = found[COLUMNS].get(name) if COLUMNS in views else None
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and mine.is_enough else NOT_RUN])
+    if of in ("fit", "map"):
+        table.notes = _timed(board)
     if of == "memory":
         table.notes = _drawn(board)
     if of == "tuning":
@@ -240,6 +242,17 @@ def by_cost(board: Board, of: Cost) -> Table | None:
             "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."
         ]
     return table
+
+
+def _timed(board: Board) -> list[str]:
+    """When and where the seconds of which maps were measured, if not all at once, as a note."""
+    found = board.timings
+    if len(found) < 2:
+        return []
+    said = "; ".join(
+        f"{each.day}, {each.processor or 'an unknown processor'}: {', '.join(each.maps)}" for each in found
+    )
+    return [f"Seconds are ratios to RFF's of the same session, and not all are of one processor. {said}."]
 
 
 def _at_cost_cell(found: Summary | None, at: AtCost, name: str) -> str:

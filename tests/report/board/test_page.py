@@ -194,6 +194,17 @@ def test_a_cost_over_rff_is_that_of_the_same_session(board):
     assert ratios == {"RFF": ("1.00", "1.00"), "SORF †": ("1.00", "1.00"), "Nyström": ("2.00", "2.00")}
 
 
+def test_an_answer_says_what_earlier_seconds_say_where_that_is_another_verdict(board):
+    """Nyström is better at RFF's seconds; by earlier ones that is known on one dataset alone, or on all."""
+    seconds = board.results["board-seconds"]
+    on_one = (seconds.trials["method"] != "Nyström") | (seconds.trials["dataset"] == DATASETS[0])
+    few = replace(seconds, trials=seconds.trials[on_one])
+    again = {"board-seconds": [board.scores.folder]}
+    before, same = (questions.nystroem(replace(board, earlier=each, again=again)).said for each in (few, seconds))
+    assert "By the seconds measured before, Nyström is undecided: +10." in before
+    assert "measured before" not in same
+
+
 def test_datasets_fall_into_four_classes():
     found = classes({"a": (100, 3), "b": (100, 50), "c": (10_000, 20), "d": (50_000, 21), "e": (60_000, 784)})
     assert [(each.rows, each.inputs, each.datasets) for each in found] == [

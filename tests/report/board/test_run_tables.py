@@ -48,14 +48,20 @@ def test_synthetic_datasets_are_marked(board):
 
 
 def test_what_the_simulation_misses_is_said(board):
-    header = "map,datasets,trials,noise,spread,false better,false worse,better at the edge,found"
-    names = header.split(",")[5:]
-    rows = ["SORF,28,5,0.4,0.7" + ",0,0,0.05,1" * 2, "QMC,28,5,0.4,0.7" + ",0,0,0.05,1" + ",0.04,0.03,0.1,0.5"]
+    header = "at,map,datasets,trials,noise,spread,false better,false worse,better at the edge,found"
+    names = header.split(",")[6:]
+    good, bad = ",28,5,0.4,0.7" + ",0,0,0.05,1" * 2, ",28,5,0.4,0.7" + ",0,0,0.05,1" + ",0.04,0.03,0.1,0.5"
+    rows = [f"columns,SORF{good}", f"columns,QMC{bad}", f"seconds,SORF{bad}", f"seconds,QMC{good}"]
     header = ",".join([header, *(f"{name} with spread" for name in names)])
     (board.scores.folder / "calibration.csv").write_text("\n".join([header, *rows]) + "\n")
-    note = run_tables.calibration(board).notes[-1]
+    at_columns, at_seconds = run_tables.calibrations(board)
+    assert at_columns.title.startswith("Simulated boards at equal columns")
     missed = "7.0 % false where the true gain is 0, 10.0 % better where it is 1 %, 50.0 % better where it is 2 %."
-    assert f"counts. Missed by QMC: {missed}" in note
+    assert f"counts. Missed by QMC: {missed}" in at_columns.notes[-1]
+    assert f"counts. Missed by SORF: {missed}" in at_seconds.notes[-1]
+    said = "that of SORF is false in 7.0 % where the true gain is 0, and right in 50.0 % where it is 2 %."
+    assert run_tables.less_sure(board, ["SORF", "QMC"]).endswith(f".95. In simulated boards {said}")
+    assert run_tables.less_sure(board, ["QMC"]) == ""
 
 
 @pytest.mark.slow
@@ -67,9 +73,10 @@ def test_the_calibration_is_of_the_trials_that_are_committed():
         sys.path.pop(0)
     folder = ROOT / "results" / "board"
     kept = pd.read_csv(folder / "calibration.csv")
-    now = pd.DataFrame([row for row, _, _ in calibrate_board.measured(folder, 28, 5)])
+    now = pd.DataFrame([row for row, _, _ in calibrate_board.views(folder, 28, 5)])
     command = "python scripts/calibrate_board.py results/board 28 5"
-    assert kept["map"].tolist() == now["map"].tolist() == list(CONFIRMATORY), command
+    assert kept["map"].tolist() == now["map"].tolist() == 2 * list(CONFIRMATORY), command
+    assert kept["at"].tolist() == now["at"].tolist() == 6 * ["columns"] + 6 * ["seconds"], command
     for column in ("datasets", "trials", "noise", "spread"):
         assert kept[column].tolist() == pytest.approx(now[column].tolist(), abs=6e-4), command
 

@@ -1,5 +1,6 @@
 """Seconds of a session without RFF count for no ratio: the machine may have been slower then."""
 
+import json
 import warnings
 
 import pytest
@@ -9,6 +10,7 @@ from rffbench.report.board.page import sections
 from rffbench.report.board.run_tables import progress
 from rffbench.report.board.sessions import beside_baseline, joined, sessions
 from rffbench.report.board.standing import load_board
+from rffbench.report.board.tables import by_cost
 from rffbench.report.board.views import cost_ratios
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
@@ -74,6 +76,26 @@ def test_a_map_measured_again_is_compared_with_rff_of_that_time(tmp_path):
     assert board.progress("board-seconds").done == 12
     assert len(board.results["board-seconds"].trials) == 16  # RFF's of both times
     assert board.again == {"board-seconds": [tmp_path / "board-seconds-again"]}
+
+
+def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tables(tmp_path):
+    folder(tmp_path / "board")
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
+    ten_days_later = [(dataset, method) for dataset in DATASETS for method in METHODS]
+    folder(tmp_path / "board-seconds-again", ten_days_later, seconds={"RFF": 2.0, "QMC": 4.0})
+    for name, processor, day in (("board-seconds", "A", "01"), ("board-seconds-again", "B", "11")):
+        run = {"started": f"2026-11-{day}T11:59:00+00:00", "cpu": f"processor {processor}"}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(run))
+    board = load_board(tmp_path)
+    ratios = cost_ratios(board.before.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
+    assert ratios == {"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}
+    assert {name: each.processor for each in board.before.timings for name in each.maps} == {
+        "QMC": "processor A", "leverage-RFF": "processor A"
+    }  # fmt: skip
+    assert board.before.before is None
+    (note,) = by_cost(board, "fit").notes
+    assert "2026-11-01, processor A: leverage-RFF; 2026-11-11, processor B: QMC." in note
+    assert by_cost(board.before, "fit").notes == []
 
 
 def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
