@@ -221,7 +221,7 @@ def _show(results: Path) -> int:
     with left_out() as told:
         found = load_board(results)
     parts = sections(found)
-    for section in (each for each in parts[:4] if each.tables or not each.pictures):
+    for section in (each for each in parts[:5] if each.tables or not each.pictures):
         for text in section.said:
             echo("\n".join([*textwrap.wrap(text, width()), ""]))
         _print(section.tables)

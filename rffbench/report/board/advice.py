@@ -1,9 +1,10 @@
 """Which map for which data: what the board's first lines say.
 
-Datasets are in four classes, by rows and by inputs. In each class the map with the largest median gain is named. That
-choice has seen its own gains, which are then too large on average; so the gain that is shown is another one: on each
-dataset that of the map which the *other* datasets of the class would have named, those of the same origin left out too.
-Where its interval is not above 0, no map is told from RFF, and RFF is what is named.
+Datasets are in four classes, by rows and by inputs. In each class the map with the largest median gain is chosen. That
+choice has seen its own gains, which are then too large on average; so whether it pays is told by another gain: on each
+dataset that of the map which the *other* datasets of the class would have chosen, those of the same origin left out
+too. Where its interval is not above 0, no map is told from RFF, and RFF is what is named. Else the chosen map is named,
+or one that is known to be as good; the gain that is shown is that map's own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pandas as pd
 
 from rffbench.report.board.score import BASELINE
 from rffbench.report.board.statistics import FEWEST, REGION, bootstrap, groups_of
+from rffbench.report.board.summary import gains_of
 
 MEASURED = 2 / 3  # of a class's datasets, that a map must be measured on to be named
 MANY_ROWS, MANY_INPUTS = 10_000, 20
@@ -31,20 +33,28 @@ class DataClass:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """A median gain over datasets, with its interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Advice:
     """What to take on a class of data: a ``method``, RFF where no map is told from it, its ``columns``, σ over the
-    median distance, the gain of choosing so, with its interval, and the datasets that ``method`` is worse on. ``best``
-    is the map of the largest median gain, which is ``method`` unless that is RFF."""
+    median distance, its ``own`` gain there, None of RFF, and the datasets that it is worse on, with its gain on each.
+    ``best`` is the map of the largest median gain, ``choice`` the gain of choosing so."""
 
     data: DataClass
     method: str
     best: str
     columns: float
     times_median: float
-    gain: float
-    low: float
-    high: float
-    worse_on: tuple[str, ...]
+    own: Gain | None
+    worse_on: Mapping[str, float]
+    choice: Gain
 
 
 def classes(shapes: Mapping[str, tuple[int, int]]) -> list[DataClass]:
@@ -61,22 +71,31 @@ def classes(shapes: Mapping[str, tuple[int, int]]) -> list[DataClass]:
     return found
 
 
-def advise(rows: pd.DataFrame, data: DataClass, columns: pd.DataFrame | float, chosen: pd.DataFrame) -> Advice | None:
+def advise(
+    rows: pd.DataFrame, data: DataClass, columns: pd.DataFrame | float, chosen: pd.DataFrame,
+    instead: Mapping[str, str] | None = None,
+) -> Advice | None:  # fmt: skip
     """The advice for a class of data from ``rows`` with dataset, method, trial and gain; None where too few of its
     datasets are measured. ``columns`` are those that each map has at this budget, by dataset and map, or a number;
-    ``chosen`` the median σ over the median distance, by dataset and map."""
+    ``chosen`` the median σ over the median distance, by dataset and map; ``instead`` names a map in place of others
+    that are as good."""
     here = rows[rows["dataset"].isin(data.datasets) & (rows["method"] != BASELINE)]
     means = here.pivot_table(index="dataset", columns="method", values="gain", sort=False)
     means = means.loc[:, means.notna().mean() >= MEASURED]
     if len(means) < FEWEST or means.empty:
         return None
     best = str(means.median().idxmax())
-    gain, low, high = bootstrap(_by_others(here, means))
-    method = best if low > 0 else BASELINE
-    worse = [str(name) for name in means.index[means[best] < -REGION]] if method == best else []
+    choice = Gain(*bootstrap(_by_others(here, means)))
+    named = (instead or {}).get(best, best)
+    named = named if named in means else best
+    is_told = choice.low > 0
+    method = named if is_told else BASELINE
+    worse = means[named].dropna().sort_values()
+    worse = worse[worse < -REGION] if is_told else worse[:0]
     return Advice(
         data, method, best, _typical(columns, means.index, method) if isinstance(columns, pd.DataFrame) else columns,
-        _typical(chosen, means.index, method), gain, low, high, tuple(worse),
+        _typical(chosen, means.index, method), Gain(*bootstrap(gains_of(here, named))) if is_told else None,
+        {str(name): float(gain) for name, gain in worse.items()}, choice,
     )  # fmt: skip
 
 

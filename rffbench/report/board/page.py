@@ -69,7 +69,8 @@ def sections(board: Board) -> list[Section]:
         drawn = _front(board), _each_dataset(board)
         found_out = answers(board)
         asked, better = _questions(found_out), _verdicts(board)
-    found = [_which(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
+    found = [_which(board), _how_far(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1],
+             _chosen(board)]  # fmt: skip
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
         found.append(Section("Solvers", in_words(of_solvers), tables=[table]))
     deviations = Section("Deviations from the registration", list(DEVIATIONS))
@@ -94,16 +95,20 @@ def own_sections(
 
 
 def _which(board: Board) -> Section:
+    return Section("Which map?", tables=[tables.first_lines(board)])
+
+
+def _how_far(board: Board) -> Section:
     done = board.progress("board")
     assert done
     said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
     if not done.is_complete:
         said.append(
-            "The numbers below are of these and may change. A map has a verdict at 512 columns once all its trials and "
-            "those of RFF are in, at that size."
+            "The numbers of this page are of these and may change. A map has a verdict at 512 columns once all its "
+            "trials and those of RFF are in, at that size."
         )
-    said += [f"Left out, so that it counts as not measured below: {why}." for why in board.unread]
-    return Section("Which map?", said, [tables.first_lines(board)])
+    said += [f"Left out, so that it counts as not measured here: {why}." for why in board.unread]
+    return Section("How far it has run", said)
 
 
 def _in_short(found_out: Sequence[Answer]) -> Section:
