@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.config.loading import load_experiment
+from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.answers import gains_in_percent
@@ -25,11 +26,13 @@ from rffbench.report.frame import Results
 from rffbench.report.significance import LEVEL, holm, mean_interval, paired_p_value
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import NOT_RUN, Table, significant_digits
+from rffbench.trials.metrics import Metric
 
 COSTS: dict[Cost, str] = {
     "fit": "seconds: map, one fit and prediction",
     "memory": "memory: what the map and the fit hold besides the rows",
 }
+LANDMARKS = "nystroem"  # the map whose columns are landmarks, of which there are as many as training rows
 _WORD: dict[Cost, str] = {"fit": "seconds", "memory": "memory"}
 
 
@@ -308,53 +311,56 @@ def _has_baseline(costs: pd.DataFrame, columns: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A map at a size on your own data, or, with 0 ``columns``, a learner without a map: its mean ``score``, and as
-    ``rank`` that or its negative, the larger the better; ``better`` than RFF's by so much in each trial that both
-    finished, and ``p``, two-sided, that it is better; what it costs, and how many of its ``trials`` have ``failed``."""
+    """A map at a size on your own data, or, with 0 ``columns``, a learner without a map: its score in each trial
+    (``scores``), and as ``ranks`` these or their negatives, the larger the better; what it costs, and how many of its
+    ``trials`` have ``failed``. ``all_rows``: each training row is a landmark, and ``columns`` are as many."""
 
     columns: int
     method: str
-    score: float
-    rank: float
-    better: pd.Series
-    p: float
+    scores: pd.Series
+    ranks: pd.Series
     seconds: float
     trials: int
     failed: int
+    all_rows: bool = False
 
     def __str__(self) -> str:
         return f"{self.method} with {self.columns} columns" if self.columns else f"{self.method}, without a map,"
 
+    @property
+    def rank(self) -> float:
+        return float(self.ranks.mean())
+
+    def better(self, other: _Cell) -> pd.Series:
+        """By how much it is better than another in each trial that both finished."""
+        return (self.ranks - other.ranks).dropna()
+
+    def not_shown_better(self, other: _Cell) -> bool:
+        """Whether the interval of the difference to another does not lie above 0."""
+        return mean_interval(self.better(other))[0] <= 0
+
+    def p_value(self, other: _Cell) -> float:
+        """Two-sided, that it is better than another; NaN of itself."""
+        return np.nan if self is other else 2 * paired_p_value(self.ranks, other.ranks, "greater")
+
 
 def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
-    """Which map is best on your own data: every map at every size, by its score, the difference to RFF, and the seconds
-    of one fit, which were measured in ``timed``."""
+    """Which map is best on your own data: every map at every size, by its score, the difference to RFF at the size that
+    suits RFF best, and the seconds of one fit, which were measured in ``timed``."""
     (dataset,) = results.datasets
     metric = results.score(dataset)
-    sign = 1 if metric.better == "greater" else -1
-    costs = _costs(timed)["fit"].groupby(["n_features", "method"])["cost"].median() if timed else pd.Series(dtype=float)
-    found = []
-    maps = {name for name in results.methods if results.grid.features(name)["name"] != "none"}
-    most = results.trials.loc[results.trials["method"].isin(maps), "n_features"].max()
-    all_scores = results.trials.set_index(["n_features", "method", "trial"])[metric.name].sort_index()
-    for columns, of_size in results.trials.groupby("n_features"):
-        scores = all_scores.loc[columns]
-        for method, mine in of_size.groupby("method", sort=False):
-            own, is_map = scores[method], method in maps
-            base = all_scores.get((columns if is_map else most, BASELINE), pd.Series(dtype=float))
-            p = np.nan if method == BASELINE else 2 * paired_p_value(own, base, str(metric.better))
-            better, mean = (sign * (own - base)).dropna(), float(own.mean())
-            seconds, failed = float(costs.get((columns, method), np.nan)), int((mine["status"] != "ok").sum())
-            found.append(
-                _Cell(int(str(columns)) * is_map, str(method), mean, sign * mean, better, p, seconds, len(mine), failed)
-            )
-    found.sort(key=lambda each: (each.columns or np.inf, np.isnan(each.score), -each.rank))
+    found = _cells(results, metric, _costs(timed)["fit"] if timed else None)
+    scored = [each for each in found if each.columns and not np.isnan(each.rank)]
+    base = max((each for each in scored if each.method == BASELINE), key=lambda each: each.rank, default=None)
     header = ["columns", "map", "score", "better than RFF by", "95 %", "seconds", "trials", "failures"]
-    table = Table(f"{results.title}: {metric.label}", header, stub=2, rows=[_data_cells(each) for each in found])
+    rows = [_data_cells(each, base) for each in found]
+    table = Table(f"{results.title}: {metric.label}", header, stub=2, rows=rows)
     table.notes = [
         *_said_once(table, ("trial", "failure")),
-        *_best_of([each for each in found if each.columns and not np.isnan(each.score)]),
-        *_without_a_map(found, most),
+        *([f"Differences are to {base}, the best of its sizes."] if base else []),
+        *_best_of(scored, base),
+        *_all_rows(found),
+        *_without_a_map(found),
         "σ and λ are chosen for each map by cross-validation; the differences are paired by the split. Seconds: map, "
         "one fit and prediction, alone on the machine.",
         *(_disturbed(timed) if timed else []),
@@ -364,47 +370,95 @@ def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
     return [table]
 
 
-def _data_cells(cell: _Cell) -> list[str]:
-    decimals = significant_digits(abs(cell.score), 4)
-    low, high = mean_interval(cell.better)
-    compared = cell.method != BASELINE and len(cell.better)
+def _cells(results: Results, metric: Metric, costs: pd.DataFrame | None) -> list[_Cell]:
+    """All maps at all sizes, by size and score, and then the learners without a map. A map whose landmarks are all
+    training rows is the same at every larger size: it is there once."""
+    sign = 1 if metric.better == "greater" else -1
+    seconds = pd.Series(dtype=float) if costs is None else costs.groupby(["n_features", "method"])["cost"].median()
+    (dataset,) = results.datasets
+    rows = min(filter(None, [load_card(dataset).n_train, results.grid.setting("train_rows", dataset)]))
+    found: dict[tuple[int, str], _Cell] = {}
+    for (size, name), mine in results.trials.groupby(["n_features", "method"]):
+        columns, method, features = int(str(size)), str(name), results.grid.features(str(name))["name"]
+        all_rows = features == LANDMARKS and columns >= rows
+        shown = 0 if features == "none" else rows if all_rows else columns
+        scores = mine.set_index("trial")[metric.name].astype(float)
+        each = _Cell(
+            shown, method, scores, sign * scores, float(seconds.get((columns, method), np.nan)), len(mine),
+            int((mine["status"] != "ok").sum()), all_rows,
+        )  # fmt: skip
+        found.setdefault((shown, method), each)
+    return sorted(found.values(), key=lambda each: (each.columns or np.inf, np.isnan(each.rank), -each.rank))
+
+
+def _data_cells(cell: _Cell, base: _Cell | None) -> list[str]:
+    score = float(cell.scores.mean())
+    decimals = significant_digits(abs(score), 4)
+    better = pd.Series(dtype=float) if base is None or cell is base else cell.better(base)
+    low, high = mean_interval(better)
     seconds = NOT_RUN if np.isnan(cell.seconds) else f"{cell.seconds:.{significant_digits(cell.seconds, 2)}f}"
     return [
-        str(cell.columns or NOT_RUN), cell.method, "failed" if np.isnan(cell.score) else f"{cell.score:.4g}",
-        f"{cell.better.mean():+z.{decimals}f}" if compared else "",
-        f"{low:+z.{decimals}f} to {high:+z.{decimals}f}" if compared and np.isfinite(low) else "",
+        str(cell.columns or NOT_RUN), cell.method, "failed" if np.isnan(score) else f"{score:.4g}",
+        f"{better.mean():+z.{decimals}f}" if len(better) else "",
+        f"{low:+z.{decimals}f} to {high:+z.{decimals}f}" if len(better) and np.isfinite(low) else "",
         seconds, str(cell.trials), str(cell.failed),
     ]  # fmt: skip
 
 
-def _without_a_map(found: Sequence[_Cell], columns: int) -> list[str]:
-    """What the learners without a map are compared with, and whether one has a better mean than all maps."""
-    without = [each for each in found if not each.columns]
-    if not without:
+def _all_rows(found: Sequence[_Cell]) -> list[str]:
+    """Of which maps all training rows are landmarks, and with how many columns."""
+    if not (these := [each for each in found if each.all_rows]):
+        return []
+    names = ", ".join(dict.fromkeys(each.method for each in these))
+    return [f"{these[0].columns} columns: all training rows. With more columns {names} would be the same."]
+
+
+def _without_a_map(found: Sequence[_Cell]) -> list[str]:
+    """That some rows are learners without a map, and whether one of these has a better mean than all maps."""
+    if all(each.columns for each in found):
         return []
     best = max((each for each in found if not np.isnan(each.rank)), key=lambda each: each.rank, default=None)
-    said = f"Rows without columns are learners without a map, beside RFF with {columns} columns."
+    said = "Rows without columns are learners without a map."
     return [f"{said} {best} has a better mean than every map." if best and not best.columns else said]
 
 
-def _best_of(found: Sequence[_Cell]) -> list[str]:
-    """Which map to use, in sentences: RFF, or the best of those that are shown to be better than it."""
+def _best_of(found: Sequence[_Cell], base: _Cell | None) -> list[str]:
+    """Which map to use and with how many columns, in sentences: of the maps that are shown to be better than RFF at the
+    best of its sizes, ``base``, or else of ``base`` and the maps that have as good a mean with fewer columns, the best;
+    or one with fewer columns that is not shown to be worse."""
     if not found:
         return []
     best = max(found, key=lambda each: each.rank)
-    corrected = holm([each.p for each in found])
+    if base is None:
+        return [f"{best} has the best mean. RFF has no score to compare it with."]
+    corrected = holm([each.p_value(base) for each in found])
     shown = [each for each, p in zip(found, corrected, strict=True) if p < LEVEL]
-    if best.method == BASELINE:
-        said = f"{best} has the best mean. "
-    elif best in shown:
-        said = f"{best} has the best mean, and is shown to be better than RFF. "
-    else:
-        use = [each for each in found if each.method == BASELINE or each in shown]
-        advice = f": use {max(use, key=lambda each: each.rank)}" if use else ""
-        said = f"{best} has the best mean, but is not shown to be better than RFF{advice}. "
+    fewer = [each for each in found if each.columns < base.columns and each.rank >= base.rank]
+    allowed = shown or [base, *fewer]
+    top = max(allowed, key=lambda each: each.rank)
+    use = min(filter(top.not_shown_better, allowed), key=lambda each: (each.columns, -each.rank))
+    said = f"{best} has the best mean"
+    if best is not base:
+        said += f", {'and is' if best in shown else 'but is not'} shown to be better than {base}"
+    if use is not best:
+        said += f": use {use}{_why(use, top, shown, base)}"
+    elif use in fewer and not shown:
+        said += ": use it, as it has fewer columns"
     if not (tests := int(np.isfinite(corrected).sum())):
-        return [f"{said}There are no intervals: they need two trials."]
+        return [f"{said}. There are no intervals: they need two trials."]
+    smaller = [each for each in found if each.method == use.method and each.columns < use.columns]
+    if enough := next(filter(use.not_shown_better, smaller), None):
+        said += f". {enough} is not shown to be worse than that"
     return [
-        f"{said}Where an interval includes 0, the map is not shown to differ from RFF. One interval in twenty leaves 0 "
-        f"out by chance; what is shown allows for all {tests} (Holm)."
+        f"{said}. Where an interval includes 0, the map is not shown to differ from {base}. One interval in twenty "
+        f"leaves 0 out by chance; what is shown to be better than it allows for all {tests} (Holm)."
     ]
+
+
+def _why(use: _Cell, top: _Cell, shown: Sequence[_Cell], base: _Cell) -> str:
+    """Why to ``use`` a map that has not the best mean."""
+    if use is base:
+        return ""
+    if not shown:
+        return ", which has fewer columns and no worse a mean"
+    return ", which is shown to be" if use is top else ", which is shown to be, too, and has fewer columns"

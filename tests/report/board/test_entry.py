@@ -214,9 +214,76 @@ def test_the_best_map_on_own_data_is_named_with_its_size(board, tmp_path):
         )
     )  # fmt: skip
     (table,) = data_tables(one)
-    first = rows_of(table)[0]
-    assert (first["map"], first["better than RFF by"], first["95 %"]) == ("QMC", "+3.00", "+3.00 to +3.00")
-    assert "QMC with 512 columns has the best mean, and is shown to be better than RFF." in table.notes[1]
+    shown = [(row["columns"], row["map"], row["better than RFF by"], row["95 %"]) for row in rows_of(table)]
+    assert shown == [
+        ("128", "QMC", "-3.00", "-3.00 to -3.00"), ("128", "RFF", "-6.00", "-6.00 to -6.00"),
+        ("512", "QMC", "+3.00", "+3.00 to +3.00"), ("512", "RFF", "", ""),
+    ]  # fmt: skip
+    said = " ".join(table.notes)
+    assert "Differences are to RFF with 512 columns, the best of its sizes." in said
+    assert "QMC with 512 columns has the best mean, and is shown to be better than RFF with 512 columns. Where" in said
+
+
+def advice(folder, scores, **of_rows):
+    """What is said of own data where maps have these scores: for each (map, columns) a list of trials."""
+    methods = {name: log.METHODS[name] for name, _ in scores}
+    config = log.config(n_features=sorted({columns for _, columns in scores}), methods=methods, **of_rows)
+    rows = [
+        log.ok(log.spec(method=name, n_features=columns, multiple=None, trial=t, **of_rows), score)
+        for (name, columns), each in scores.items() for t, score in enumerate(each)
+    ]  # fmt: skip
+    return data_tables(load_results(log.write(folder, config, rows)))[0]
+
+
+def test_a_map_is_held_against_rff_at_its_best_size_and_not_only_at_the_map_s_own(tmp_path):
+    scores = {("RFF", 128): [70, 71, 72], ("QMC", 128): [75, 76, 77], ("RFF", 2048): [80, 81, 82]}
+    said = " ".join(advice(tmp_path / "one", scores).notes)  # QMC is shown to be better than RFF at 128 only
+    assert "RFF with 2048 columns has the best mean. Where" in said
+    assert "use" not in said
+
+
+def test_the_best_mean_with_fewer_columns_than_rff_needs_is_advised_though_it_is_not_decided(tmp_path):
+    scores = {
+        ("RFF", 128): [70, 71, 72], ("RFF", 2048): [78, 83, 80],
+        ("QMC", 128): [83, 81, 84], ("QMC", 2048): [82, 81, 83],
+    }  # fmt: skip
+    said = " ".join(advice(tmp_path / "one", scores).notes)
+    assert (
+        "QMC with 128 columns has the best mean, but is not shown to be better than RFF with 2048 columns: use it, as "
+        "it has fewer columns. Where" in said
+    )
+    more = scores | {("QMC", 2048): [86, 81, 84]}
+    said = " ".join(advice(tmp_path / "more", more).notes)
+    assert "QMC with 2048 columns has the best mean, but is not" in said
+    assert ": use QMC with 128 columns, which has fewer columns and no worse a mean. Where" in said
+
+
+def test_of_maps_that_are_shown_to_be_better_one_with_fewer_columns_is_advised_unless_it_is_worse(tmp_path):
+    scores = {
+        ("RFF", 512): [70, 71, 72], ("QMC", 128): [80, 81, 82.1], ("QMC", 512): [80.5, 80.9, 82.3],
+    }  # fmt: skip
+    said = " ".join(advice(tmp_path / "one", scores).notes)
+    assert "QMC with 512 columns has the best mean, and is shown to be better than RFF with 512 columns" in said
+    assert ": use QMC with 128 columns, which is shown to be, too, and has fewer columns. Where" in said
+    said = " ".join(advice(tmp_path / "other", scores | {("QMC", 512): [90, 91, 92]}).notes)
+    assert "RFF with 512 columns. Where" in said
+
+
+def test_a_smaller_size_of_the_advised_map_is_named_where_it_is_not_shown_to_be_worse(tmp_path):
+    scores = {("RFF", 128): [70, 75, 72], ("RFF", 512): [73, 72, 76]}
+    said = " ".join(advice(tmp_path / "one", scores).notes)
+    assert "RFF with 512 columns has the best mean. RFF with 128 columns is not shown to be worse than that." in said
+
+
+def test_landmarks_that_are_all_training_rows_are_shown_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(log.METHODS, "Nyström", {"features": "nystroem"})
+    scores = {
+        (name, columns): [70 + columns / 1024, 71, 72] for name in ("RFF", "Nyström") for columns in (128, 512, 2048)
+    }  # fmt: skip
+    table = advice(tmp_path / "one", scores, train_rows=300)
+    assert [row["columns"] for row in rows_of(table) if row["map"] == "Nyström"] == ["128", "300"]
+    assert [row["columns"] for row in rows_of(table) if row["map"] == "RFF"] == ["128", "512", "2048"]
+    assert "300 columns: all training rows. With more columns Nyström would be the same." in table.notes
 
 
 def on_own_data(folder, scores, **row):
@@ -233,10 +300,12 @@ def on_own_data(folder, scores, **row):
 def test_rff_is_named_for_own_data_unless_another_map_is_shown_to_be_better(tmp_path):
     table = on_own_data(tmp_path / "one", {"RFF": [70, 71, 72], "QMC": [75, 71, 72]})
     said = " ".join(table.notes)
-    assert "QMC with 128 columns has the best mean, but is not shown to be better than RFF: use RFF with 128" in said
-    assert "Where an interval includes 0, the map is not shown to differ from RFF." in said
+    assert (
+        "QMC with 128 columns has the best mean, but is not shown to be better than RFF with 128 columns: use RFF with "
+        "128 columns. Where an interval includes 0, the map is not shown to differ from RFF with 128 columns." in said
+    )
     table = on_own_data(tmp_path / "other", {"RFF": [70, 71, 72], "QMC": [60, 61, 63]})
-    assert "RFF with 128 columns has the best mean. " in " ".join(table.notes)
+    assert "RFF with 128 columns has the best mean. Where" in " ".join(table.notes)
 
 
 def test_a_learner_without_a_map_stands_beside_the_maps_on_own_data_and_is_not_named_as_one(tmp_path, monkeypatch):
@@ -253,7 +322,8 @@ def test_a_learner_without_a_map_stands_beside_the_maps_on_own_data_and_is_not_n
     assert (last["columns"], last["map"], last["better than RFF by"]) == ("–", "trees", "+20.00")
     said = " ".join(table.notes)
     assert "QMC with 128 columns has the best mean, but" in said
-    assert "beside RFF with 128 columns. trees, without a map, has a better mean than every map." in said
+    assert "Differences are to RFF with 128 columns, the best of its sizes." in said
+    assert "learners without a map. trees, without a map, has a better mean than every map." in said
 
 
 def test_of_one_trial_on_own_data_no_interval_is_spoken_of(tmp_path):
