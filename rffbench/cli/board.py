@@ -18,7 +18,7 @@ from rffbench.cli.folders import left_out
 from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
-from rffbench.cli.running import finish, reasons_of_failures
+from rffbench.cli.running import finish, reasons_of_failures, telling_failures
 from rffbench.cli.sandbox import run_in, sandbox
 from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
@@ -26,6 +26,7 @@ from rffbench.text import plural
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
+    from rffbench.execution import Done
     from rffbench.execution.run import Summary
     from rffbench.report.board.page import Section
     from rffbench.report.text_table import Table
@@ -107,6 +108,7 @@ def _put(
         Budget,
         check_datasets,
         cost_of,
+        forecast,
         label_of,
         maps_left_out,
         own_data,
@@ -134,16 +136,19 @@ def _put(
     else:
         experiment = own_map(str(ref), datasets, full, budget, threads, slow)
     folder = results / experiment.name
-    _forecast(experiment, results, ref, threads, slow)
+    done = _done(experiment, results)
+    for said in forecast(experiment, threads, ref, done, slow).said(label_of(ref) if ref else ""):
+        note(said)
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
-    summary = _run(experiment, folder, workers)
+    tell = telling_failures()
+    summary = _run(experiment, folder, workers, finished=tell)
     if not summary.ok:
         return finish(folder, summary, None)
     found = load_results(folder)
     alone = cost_of(experiment)
     beside = results / alone.name
     note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
-    timed = load_results(beside) if _run(alone, beside, workers).ok else None
+    timed = load_results(beside) if _run(alone, beside, workers, finished=tell).ok else None
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
     _print(tables)
@@ -157,16 +162,13 @@ def _put(
     return 0
 
 
-def _forecast(experiment: Experiment, results: Path, ref: str | None, workers: int, slow: float) -> None:
-    """Say how long the trials take that are still to come, and for which datasets the map ``ref`` wants minutes, of
-    which a row takes ``slow`` seconds more than is counted."""
+def _done(experiment: Experiment, results: Path) -> set[str]:
+    """The keys of the trials that have a score already, or seconds."""
     from rffbench.execution.log import each_row
-    from rffbench.report.board.entry import cost_of, forecast, label_of
+    from rffbench.report.board.entry import cost_of
 
     logs = [results / each.name / "trials.jsonl" for each in (experiment, cost_of(experiment))]
-    done = {row["key"] for log in logs for row in each_row(log) if row["status"] == "ok"}
-    for said in forecast(experiment, workers, ref, done, slow).said(label_of(ref) if ref else ""):
-        note(said)
+    return {row["key"] for log in logs for row in each_row(log) if row["status"] == "ok"}
 
 
 def _check_map(ref: str) -> None:
@@ -188,7 +190,10 @@ def _check_map(ref: str) -> None:
     note(f"{ref}: {plural(sum(check.ok is True for check in checks), 'check')} passed")
 
 
-def _run(experiment: Experiment, folder: Path, workers: int | None, keys: Container[str] | None = None) -> Summary:
+def _run(
+    experiment: Experiment, folder: Path, workers: int | None, keys: Container[str] | None = None,
+    finished: Done | None = None,
+) -> Summary:  # fmt: skip
     from rffbench.execution import make_executor
     from rffbench.execution.run import run_experiment
 
@@ -198,7 +203,7 @@ def _run(experiment: Experiment, folder: Path, workers: int | None, keys: Contai
         with Progress(experiment.name) as progress:
             return run_experiment(
                 experiment, folder, executor=runs_on, keys=keys, progress=progress,
-                announce=note if progress.shown else None, tell=note,
+                announce=note if progress.shown else None, tell=note, finished=finished,
             )  # fmt: skip
 
 

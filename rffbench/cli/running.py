@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from rffbench.text import first_of, plural
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
+    from rffbench.trials.spec import TrialResult
 
 MANY_TRIALS = 1_000_000
 REASONS_SHOWN = 10  # why trials failed
@@ -196,10 +197,29 @@ def reasons_of_failures(folder: Path) -> dict[str, list[tuple[str, str]]]:
     for row in each_row(folder / "trials.jsonl"):
         failed.pop(cell(row), None)
         if row.get("error"):
-            first, *others = row["error"]["message"].splitlines() or [""]
-            details = "; ".join(each.strip() for each in others if first.endswith(":"))  # what each source said
-            failed[cell(row)] = f"{row['status']}: {first} {details}".rstrip()
+            failed[cell(row)] = _reason(row["status"], row["error"])
     reasons: dict[str, list[tuple[str, str]]] = {}
     for (dataset, method, *_), reason in failed.items():
         reasons.setdefault(reason, []).append((method, dataset))
     return reasons
+
+
+def _reason(status: str, error: Mapping[str, Any]) -> str:
+    """Why a trial has no result, in one line."""
+    first, *others = error["message"].splitlines() or [""]
+    details = "; ".join(each.strip() for each in others if first.endswith(":"))  # what each source said
+    return f"{status}: {first} {details}".rstrip()
+
+
+def telling_failures() -> Callable[[TrialResult], None]:
+    """A function of finished trials that says why one has no result, each reason once, when it first occurs."""
+    told: set[str] = set()
+
+    def tell(result: TrialResult) -> None:
+        if not result.error or len(told) == REASONS_SHOWN:
+            return
+        if (reason := _reason(result.status, result.error)) not in told:
+            told.add(reason)
+            say(f"{result.spec.label}: {reason}")
+
+    return tell

@@ -72,6 +72,7 @@ def run_experiment(
     progress: Progress | None = None,
     announce: Announce | None = None,
     tell: Announce | None = None,
+    finished: Done | None = None,
 ) -> Summary:
     """Run the trials of an experiment that have no result yet, and log each in ``folder`` when it finishes.
 
@@ -88,7 +89,8 @@ def run_experiment(
 
     ``announce(message)`` is called before a dataset is fetched, which may take long.
     ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial. Its counts
-    include earlier trials; seconds_left is None before the first.
+    include earlier trials; seconds_left is None before the first. ``finished(result)`` is called when a trial has been
+    logged.
 
     ResultsError if another run writes to the folder, or if it holds trials measured under another config;
     ConfigError, before anything is changed, if the device or a library that a solver needs is missing.
@@ -125,6 +127,8 @@ def run_experiment(
             if not earlier.is_repeated(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
+            if finished:
+                finished(result)
 
         if pending:
             with Manifest(folder, experiment, grid, executor, only, tally.counts, tell):

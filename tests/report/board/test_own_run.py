@@ -1,0 +1,55 @@
+"""A run of one's own map beside RFF: what is told while it goes on, and what is refused."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from rffbench.cli import cli
+from rffbench.config.loading import experiment_of
+from rffbench.report.board import entry, own_tables
+from rffbench.report.board.score import Reference
+from tests.helpers.own_map import MINE
+
+DRAW = "rng = np.random.default_rng(self.random_state)"
+RAISES = f"{DRAW}\n        if len(X) > 800:\n            raise RuntimeError('no room for the rows')"
+METHODS = {"RFF": {"features": "fourier"}, "Mine": {"features": "./mine.py:Mine"}}
+CONFIG = {
+    "name": "board-mine", "title": "Mine on the board", "datasets": ["breast-cancer", "digits"], "methods": METHODS,
+    "kernel": {"name": "gaussian", "sigma": {"times_median": [1.0, 2.0], "columns": 8, "rows": 200}},
+    "preprocess": "minmax", "count": "columns", "n_features": [8, 16],
+    "solver": {"name": "ridge", "lambda": [0.01, 0.1], "folds": 2}, "trials": 1, "seed": 0, "kernel_error_points": 50,
+}  # fmt: skip
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """The board, of two datasets that need no files."""
+    monkeypatch.chdir(tmp_path)
+    known = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in CONFIG["datasets"]}
+    monkeypatch.setattr(own_tables, "references", lambda: known)
+    monkeypatch.setattr(entry, "own_map", lambda *args, **options: experiment_of(CONFIG))
+    return tmp_path
+
+
+def board(*words):
+    return CliRunner().invoke(cli, ["board", "./mine.py:Mine", "--workers", "1", *words], standalone_mode=False)
+
+
+def rows(folder):
+    return [json.loads(line) for line in (folder / "results" / "board-mine" / "trials.jsonl").read_text().splitlines()]
+
+
+def test_a_map_s_reasons_to_fail_are_told_at_the_first_trial_each_once_and_the_rest_goes_on(small):
+    (small / "mine.py").write_text(MINE.replace(DRAW, RAISES))
+    done = board()
+    assert done.return_value == 1, done.output
+    lines = done.output.splitlines()
+    told = [number for number, line in enumerate(lines) if "no room for the rows" in line]
+    assert lines[told[0]].startswith("digits D=8 Mine trial 0: error: feature map './mine.py:Mine': in fit, ")
+    assert not any("for seconds and memory" in line for line in lines[: told[0]])  # what comes after the scores
+    assert len(told) == 2  # and in the count of reasons at the end
+    assert lines[told[1]].startswith("  2 × error: ")
+    assert sorted((row["method"], row["status"]) for row in rows(small)) == [
+        *[("Mine", "error")] * 2, *[("Mine", "ok")] * 2, *[("RFF", "ok")] * 4
+    ]  # fmt: skip
