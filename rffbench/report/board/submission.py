@@ -33,6 +33,7 @@ from rffbench.trials.metrics import METRICS
 SHARE = 0.1  # of the trials, that a check repeats
 ROWS = 2  # test rows by which an accuracy may differ
 RELATIVE = 1e-6  # by how much an error may differ
+ROUNDING = 1e-3  # by how much a kernel error in single precision may differ
 CARD, LOG, SECONDS = "card.yaml", "trials.jsonl", "seconds"
 
 
@@ -196,13 +197,13 @@ def differences(submission: Submission, again: Iterable[Row]) -> list[Difference
     more than 1e-6 of it. All metrics count that the board's score comes from."""
     found = []
     for row in again:
-        if off := _off(submission.rows[row["key"]], row):
+        if off := other_score(submission.rows[row["key"]], row):
             found.append(Difference(row["dataset"], row["method"], row["n_features"], row["trial"], off))
     return found
 
 
-def _off(before: Row, now: Row) -> str:
-    """How far the second score is from the first, in words; empty if that is let through."""
+def other_score(before: Row, now: Row) -> str:
+    """How far the score of a trial's second row is from that of its first, in words; empty if that is let through."""
     if before["status"] != now["status"]:
         return f"{now['status']}, not {before['status']}"
     if now["status"] != "ok":
@@ -210,6 +211,17 @@ def _off(before: Row, now: Row) -> str:
     pairs = {name: (before["metrics"][name], now["metrics"][name]) for name in scored_by(now["dataset"])}
     found = (_apart(name, one, other, load_card(now["dataset"])) for name, (one, other) in pairs.items())
     return next(filter(None, found), "")
+
+
+def other_numbers(before: Row, now: Row) -> str:
+    """How far the numbers of a trial's second try on one machine are from those of the first, in words; empty if they
+    are the same: the score, or the kernel error, which tells another draw where the scores are alike."""
+    if (off := other_score(before, now)) or now["status"] != "ok":
+        return off
+    one, other = (row["metrics"].get("kernel_error") for row in (before, now))
+    if one is None or other is None or abs(one - other) <= ROUNDING * abs(one):
+        return ""
+    return f"kernel error {other:.6g}, not {one:.6g}"
 
 
 def _apart(metric: str, one: float, other: float, card: Card) -> str:

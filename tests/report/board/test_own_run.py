@@ -7,11 +7,13 @@ from click.testing import CliRunner
 
 from rffbench.cli import cli
 from rffbench.config.loading import experiment_of
+from rffbench.errors import ConfigError
 from rffbench.report.board import entry, own_tables
 from rffbench.report.board.score import Reference
 from tests.helpers.own_map import MINE
 
 DRAW = "rng = np.random.default_rng(self.random_state)"
+RANDOM = "rng = np.random.default_rng(None if len(X) > 800 else self.random_state)"  # on the rows of digits
 RAISES = f"{DRAW}\n        if len(X) > 800:\n            raise RuntimeError('no room for the rows')"
 METHODS = {"RFF": {"features": "fourier"}, "Mine": {"features": "./mine.py:Mine"}}
 CONFIG = {
@@ -40,6 +42,17 @@ def rows(folder):
     return [json.loads(line) for line in (folder / "results" / "board-mine" / "trials.jsonl").read_text().splitlines()]
 
 
+def test_a_map_that_is_random_on_many_rows_only_is_refused_at_its_second_try(small, monkeypatch):
+    (small / "mine.py").write_text(MINE.replace(DRAW, RANDOM))
+    monkeypatch.setitem(CONFIG, "datasets", ["digits"])
+    done = board()
+    assert isinstance(done.exception, ConfigError), done.output
+    said = str(done.exception)
+    assert "./mine.py:Mine: digits, 8 columns, trial 0: a second try gives other numbers, " in said
+    assert ", not " in said
+    assert [(row["method"], row["n_features"]) for row in rows(small)] == [("Mine", 8)]
+
+
 def test_a_map_s_reasons_to_fail_are_told_at_the_first_trial_each_once_and_the_rest_goes_on(small):
     (small / "mine.py").write_text(MINE.replace(DRAW, RAISES))
     done = board()
@@ -53,3 +66,12 @@ def test_a_map_s_reasons_to_fail_are_told_at_the_first_trial_each_once_and_the_r
     assert sorted((row["method"], row["status"]) for row in rows(small)) == [
         *[("Mine", "error")] * 2, *[("Mine", "ok")] * 2, *[("RFF", "ok")] * 4
     ]  # fmt: skip
+
+
+def test_a_map_that_gives_the_same_numbers_is_tried_twice_once(small):
+    (small / "mine.py").write_text(MINE)
+    first, second = board(), board()
+    assert first.exception is None, first.output
+    assert "breast-cancer D=8 Mine trial 0: the cheapest trial of Mine there, twice" in first.output
+    assert "twice" not in second.output
+    assert len(rows(small)) == 8
