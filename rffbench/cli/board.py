@@ -7,9 +7,11 @@ import os
 import secrets
 import tempfile
 import textwrap
-from collections.abc import Container, Sequence
+import time
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -113,11 +115,13 @@ def _put(
         maps_left_out,
         own_data,
         own_map,
+        parts_of,
         rows_used,
         seconds_a_row,
     )
     from rffbench.report.board.own_tables import data_tables, map_tables
     from rffbench.report.board.page import own_sections
+    from rffbench.report.board.sessions import beside_each
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
@@ -137,20 +141,36 @@ def _put(
         experiment = own_map(str(ref), datasets, full, budget, threads, slow)
     folder = results / experiment.name
     done = _done(experiment, results)
-    for said in forecast(experiment, threads, ref, done, slow).said(label_of(ref) if ref else ""):
+    takes = forecast(experiment, threads, ref, done, slow)
+    for said in takes.said(label_of(ref) if ref else ""):
         note(said)
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     tell = telling_failures()
     if ref and ownfile.is_own(ref):
         _try_twice(experiment, folder, ref, done, tell)
-    summary = _run(experiment, folder, workers, finished=tell)
+    if budget:
+        share = takes.of_scores / takes.seconds if takes.seconds else 1.0
+        ends = time.monotonic() + share * budget.seconds_left
+        parts = {name: keys for name, keys in parts_of(experiment, ref).items() if keys - done}
+        summary = _run_in_time(experiment, folder, workers, parts, ends, tell)
+    else:
+        summary = _run(experiment, folder, workers, finished=tell)
     if not summary.ok:
         return finish(folder, summary, None)
-    found = load_results(folder)
+    found = load_results(folder) if data else beside_each(load_results(folder))
+    if not len(found.trials):
+        say("there is nothing to show yet: RFF has no trial beside those of the map")
+        return 1
     alone = cost_of(experiment)
     beside = results / alone.name
     note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
-    timed = load_results(beside) if _run(alone, beside, workers, finished=tell).ok else None
+    scored = set(zip(*(found.trials[name] for name in ("dataset", "method", "n_features")), strict=True))
+    keys = {spec.key for spec in alone.grid() if spec.cell[:3] in scored}
+    if budget:
+        of_cost = _run_in_time(alone, beside, workers, {"seconds and memory of some": keys}, budget.ends, tell)
+    else:
+        of_cost = _run(alone, beside, workers, keys, tell)
+    timed = load_results(beside) if of_cost.ok else None
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
     _print(tables)
@@ -162,6 +182,32 @@ def _put(
             say(f"  {len(places)} × {reason} ({', '.join(sorted({dataset for _, dataset in places}))})")
         return 1
     return 0
+
+
+def _run_in_time(
+    experiment: Experiment, folder: Path, workers: int | None, parts: Mapping[str, Container[str]], ends: float,
+    tell: Done,
+) -> Summary:  # fmt: skip
+    """Run ``parts``, keys of trials by name, one after another until the moment that the time ``ends``, and say which
+    are not done then. The counts are of all trials of the experiment in the log."""
+    from rffbench.execution.log import latest, read_rows
+    from rffbench.execution.run import Summary
+
+    started = time.monotonic()
+    names = list(parts)
+    with contextlib.suppress(_TimeIsUp):
+        while names:
+            _run(experiment, folder, workers, parts[names[0]], tell, ends)
+            del names[0]
+    if names:
+        note(f"time is up, not done: {', '.join(names)}; the same command with more --minutes carries on")
+    grid = {spec.key for spec in experiment.grid()}
+    counts = Counter(row["status"] for row in latest(read_rows(folder / "trials.jsonl")) if row["key"] in grid)
+    return Summary(folder, counts, counts.total(), time.monotonic() - started)
+
+
+class _TimeIsUp(Exception):
+    """The minutes of a run are over."""
 
 
 def _done(experiment: Experiment, results: Path) -> set[str]:
@@ -220,19 +266,23 @@ def _check_map(ref: str) -> None:
 
 def _run(
     experiment: Experiment, folder: Path, workers: int | None, keys: Container[str] | None = None,
-    finished: Done | None = None,
+    finished: Done | None = None, ends: float | None = None,
 ) -> Summary:  # fmt: skip
-    from rffbench.execution import make_executor
+    """Run an experiment, or the trials with ``keys``; _TimeIsUp where trials are left when the time ``ends``."""
+    from rffbench.execution.local import local_executor
     from rffbench.execution.run import run_experiment
 
-    runs_on = make_executor("local", experiment, workers=workers, options={})
-    with contextlib.ExitStack() as stack:
-        stack.callback(getattr(runs_on, "close", lambda: None))
-        with Progress(experiment.name) as progress:
-            return run_experiment(
-                experiment, folder, executor=runs_on, keys=keys, progress=progress,
-                announce=note if progress.shown else None, tell=note, finished=finished,
-            )  # fmt: skip
+    def watch() -> None:
+        if ends is not None and time.monotonic() > ends:
+            raise _TimeIsUp
+
+    runs_on: Any = local_executor(experiment, workers=workers)
+    runs_on.watch = watch
+    with Progress(experiment.name) as progress:
+        return run_experiment(
+            experiment, folder, executor=runs_on, keys=keys, progress=progress,
+            announce=note if progress.shown else None, tell=note, finished=finished,
+        )  # fmt: skip
 
 
 def _print(tables: Sequence[Table]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from rffbench import yamlfile
-from rffbench.config.costs import test_rows, train_rows
+from rffbench.config.costs import shares, test_rows, train_rows
 from rffbench.config.dryrun import run_seconds
 from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid
@@ -40,6 +40,7 @@ PLANS: tuple[tuple[tuple[int, ...], int], ...] = (
 )  # fmt: skip
 """Sizes and trials on your own data, from the dearest down."""
 USUAL = ((128, 512), 3)
+FIRST = ((128, 512), 2)  # what all methods get before one gets more, in case the time is up
 FEWEST_METHODS = 4  # that a plan leaves; the dearest go first
 WITHOUT_MAP = ("linear", "boosted trees")
 """Methods of the board that stand beside the maps on own data, as they need none."""
@@ -68,8 +69,13 @@ class Budget:
             raise ConfigError(f"--minutes must be greater than 0, got {self.minutes:g}; without it, all is run")
 
     @property
+    def ends(self) -> float:
+        """When it is used up, a moment of `time.monotonic`."""
+        return self.since + 60 * self.minutes
+
+    @property
     def seconds_left(self) -> float:
-        return 60 * self.minutes - (time.monotonic() - self.since)
+        return self.ends - time.monotonic()
 
     def exceeded(self, least: float, why: str, instead: str) -> ConfigError:
         """The error that not even what takes ``least`` seconds fits, with what would do."""
@@ -167,10 +173,12 @@ def seconds_a_row(ref: str) -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """About how long a run takes, in ``seconds``; the datasets for which your own map wants minutes, with its seconds
-    there (``slow_on``); and those on which a trial of it may not fit the time limit (``too_long_on``)."""
+    """About how long a run takes, in ``seconds``, of which the scores ``of_scores``; the datasets for which your own
+    map wants minutes, with its seconds there (``slow_on``); and those on which a trial of it may not fit the time limit
+    (``too_long_on``)."""
 
     seconds: float
+    of_scores: float
     slow_on: dict[str, float] = field(default_factory=dict)
     too_long_on: tuple[str, ...] = ()
 
@@ -196,10 +204,9 @@ def forecast(
     label = label_of(ref) if ref else ""
     grids = ((experiment.grid(), workers), (cost_of(experiment).grid(), 1))
     runs = [([spec for spec in specs if spec.key not in done], at_once) for specs, at_once in grids]
-    runs = [(specs, at_once) for specs, at_once in runs if specs]
-    seconds = _seconds(runs, label, slow)
+    scores, cost = (_seconds([run], label, slow) if run[0] else 0.0 for run in runs)
     if slow <= SLOW_S:
-        return Forecast(seconds)
+        return Forecast(scores + cost, scores)
     slow_on, too_long_on = {}, []
     for name in experiment.datasets:
         mine = [[spec for spec in specs if (spec.dataset, spec.method) == (name, label)] for specs, _ in runs]
@@ -207,7 +214,29 @@ def forecast(
             slow_on[name] = took
         if slow * max((_rows_mapped([spec], label) for each in mine for spec in each), default=0.0) > LONGEST_S:
             too_long_on.append(name)
-    return Forecast(seconds, slow_on, tuple(too_long_on))
+    return Forecast(scores + cost, scores, slow_on, tuple(too_long_on))
+
+
+def parts_of(experiment: Experiment, ref: str | None = None) -> dict[str, set[str]]:
+    """The keys of an experiment's trials by what is left out where the time is up, which comes last. On several
+    datasets these are parts, the cheapest first. On one the methods are: RFF and the map ``ref``, the cheapest maps,
+    the learners without a map; first `FIRST` of each, then the rest."""
+    grid = experiment.grid()
+    seconds = shares(grid)
+    beside = [BASELINE, label_of(ref)] if ref else [BASELINE]
+    parts: dict[str, set[str]] = {}
+    order: dict[str, tuple[bool, bool, bool, float]] = {}
+    for spec in grid:
+        name, later, is_first = spec.dataset, False, False
+        if len(experiment.datasets) == 1:
+            is_first = spec.method in beside
+            name = " and ".join(beside) if is_first else spec.method
+            if later := spec.n_features > max(FIRST[0]) or spec.trial >= FIRST[1]:
+                name = f"the rest of {name}"
+        parts.setdefault(name, set()).add(spec.key)
+        *places, took = order.get(name, (later, not is_first, spec.features["name"] == "none", 0.0))
+        order[name] = (places[0], places[1], places[2], took + seconds[spec.key])
+    return {name: parts[name] for name in sorted(parts, key=lambda name: order[name])}
 
 
 def _seconds(runs: Sequence[tuple[Sequence[TrialSpec], int]], label: str, slow: float, dataset: str = "") -> float:

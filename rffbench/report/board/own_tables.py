@@ -335,6 +335,10 @@ class _Cell:
         """By how much it is better than another in each trial that both finished."""
         return (self.ranks - other.ranks).dropna()
 
+    def lead(self, other: _Cell) -> float:
+        """The mean of that: what is not the same trials is not compared."""
+        return float(better.mean()) if len(better := self.better(other)) else -np.inf
+
     def not_shown_better(self, other: _Cell) -> bool:
         """Whether the interval of the difference to another does not lie above 0."""
         return mean_interval(self.better(other))[0] <= 0
@@ -428,15 +432,16 @@ def _best_of(found: Sequence[_Cell], base: _Cell | None) -> list[str]:
     or one with fewer columns that is not shown to be worse."""
     if not found:
         return []
-    best = max(found, key=lambda each: each.rank)
     if base is None:
+        best = max(found, key=lambda each: each.rank)
         return [f"{best} has the best mean. RFF has no score to compare it with."]
+    best = max(found, key=lambda each: each.lead(base))
     corrected = holm([each.p_value(base) for each in found])
     shown = [each for each, p in zip(found, corrected, strict=True) if p < LEVEL]
-    fewer = [each for each in found if each.columns < base.columns and each.rank >= base.rank]
+    fewer = [each for each in found if each.columns < base.columns and each.lead(base) >= 0]
     allowed = shown or [base, *fewer]
-    top = max(allowed, key=lambda each: each.rank)
-    use = min(filter(top.not_shown_better, allowed), key=lambda each: (each.columns, -each.rank))
+    top = max(allowed, key=lambda each: each.lead(base))
+    use = min(filter(top.not_shown_better, allowed), key=lambda each: (each.columns, -each.lead(base)))
     said = f"{best} has the best mean"
     if best is not base:
         said += f", {'and is' if best in shown else 'but is not'} shown to be better than {base}"

@@ -85,9 +85,16 @@ def timings(results: Results, folders: Sequence[Path]) -> list[Timing]:
     return sorted(found, key=lambda each: each.day)
 
 
+def beside_each(results: Results) -> Results:
+    """The trials that have RFF's beside them: of the same number, on the same dataset, at the same size."""
+    trials, place = results.trials, ["dataset", "n_features", "trial"]
+    base = pd.MultiIndex.from_frame(trials.loc[trials["method"] == BASELINE, place])
+    return _only(results, pd.MultiIndex.from_frame(trials[place]).isin(base))
+
+
 def _only(results: Results, kept: NDArray[np.bool_] | pd.Series) -> Results:
     mask = np.asarray(kept)
-    finished = [when for when, keep in zip(results.finished, mask, strict=True) if keep]
+    finished = [when for when, keep in zip(results.finished, mask, strict=bool(results.finished)) if keep]
     return replace(results, trials=results.trials[mask].reset_index(drop=True), finished=finished)
 
 

@@ -269,6 +269,12 @@ def test_of_maps_that_are_shown_to_be_better_one_with_fewer_columns_is_advised_u
     assert "RFF with 512 columns. Where" in said
 
 
+def test_maps_of_fewer_trials_are_compared_in_the_trials_that_both_have(tmp_path):
+    scores = {("RFF", 512): [90, 60, 60], ("QMC", 512): [89]}  # whose mean is better, and who lost
+    said = " ".join(advice(tmp_path / "one", scores).notes)
+    assert "RFF with 512 columns has the best mean." in said
+
+
 def test_a_smaller_size_of_the_advised_map_is_named_where_it_is_not_shown_to_be_worse(tmp_path):
     scores = {("RFF", 128): [70, 75, 72], ("RFF", 512): [73, 72, 76]}
     said = " ".join(advice(tmp_path / "one", scores).notes)

@@ -1,6 +1,7 @@
 """A run of one's own map beside RFF: what is told while it goes on, and what is refused."""
 
 import json
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -75,3 +76,60 @@ def test_a_map_that_gives_the_same_numbers_is_tried_twice_once(small):
     assert "breast-cancer D=8 Mine trial 0: the cheapest trial of Mine there, twice" in first.output
     assert "twice" not in second.output
     assert len(rows(small)) == 8
+
+
+def test_where_the_time_is_up_what_is_not_done_is_named_the_rest_is_shown_and_the_command_carries_on(
+    small, monkeypatch
+):
+    (small / "mine.py").write_text(MINE)
+    monkeypatch.setitem(CONFIG, "datasets", ["breast-cancer"])
+    assert board().exception is None
+    monkeypatch.setitem(CONFIG, "datasets", ["breast-cancer", "digits"])
+    with monkeypatch.context() as patched:
+        patched.setattr(entry.Budget, "seconds_left", 0.0)
+        done = board("--minutes", "9")
+    assert done.return_value == 0, done.output
+    assert "time is up, not done: digits; the same command with more --minutes carries on" in done.output
+    assert "breast-cancer  8        test error" in done.output
+    assert "digits  " not in done.output
+    whole = board("--minutes", "9")
+    assert "time is up" not in whole.output
+    assert "digits         8        test error" in whole.output
+    assert len(rows(small)) == 8
+
+
+def test_where_the_time_is_up_before_rff_has_a_trial_there_is_nothing_to_show(small, monkeypatch):
+    (small / "mine.py").write_text(MINE)
+    monkeypatch.setattr(entry.Budget, "seconds_left", 0.0)
+    done = board("--minutes", "9")
+    assert done.return_value == 1, done.output
+    assert "time is up, not done: breast-cancer, digits; " in done.output
+    assert "there is nothing to show yet: RFF has no trial beside those of the map" in done.output
+
+
+@pytest.mark.slow
+def test_a_trial_that_is_running_is_ended_when_the_time_is_up(small):
+    slow = f"{DRAW}\n        import time\n        time.sleep(3600 * (X.shape[1] == 64))"
+    (small / "mine.py").write_text(MINE.replace(DRAW, slow))
+    started = time.monotonic()
+    done = board("--minutes", "1")
+    assert time.monotonic() - started < 100
+    assert "time is up, not done: digits; " in done.output
+    assert "breast-cancer  8        test error" in done.output
+
+
+def test_rff_comes_first_and_the_dearest_methods_or_datasets_last(small):
+    (small / "mine.py").write_text(MINE)
+    trees = {
+        "features": "none",
+        "n_features": [1],
+        "solver": {"name": "linear"},
+        "kernel": {"name": "gaussian", "sigma": 1},
+    }
+    methods = METHODS | {"linear": trees, "TEFM": {"features": "tefm"}, "QMC": {"features": "qmc"}}
+    one = CONFIG | {"methods": methods, "datasets": ["digits"], "n_features": [8, 2048], "trials": 3}
+    parts = entry.parts_of(experiment_of(one), "./mine.py:Mine")
+    names = ["RFF and Mine", "QMC", "TEFM", "linear"]
+    assert list(parts) == [*names, *(f"the rest of {name}" for name in names)]
+    assert [len(keys) for keys in parts.values()] == [4, 2, 2, 2, 8, 4, 4, 1]
+    assert list(entry.parts_of(experiment_of(CONFIG))) == ["breast-cancer", "digits"]
