@@ -78,9 +78,9 @@ def board(
     it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
-    board, linear regression and boosted trees, and REF if given, on that data. With --check FOLDER some trials of a
-    folder that --save wrote are repeated, in a sandbox where `unshare` can make one; the exit status is 1 where a score
-    or a gain differs.
+    board, linear regression, boosted trees, kernel ridge on up to 3,000 training rows, and REF if given, on that data.
+    With --check FOLDER some trials of a folder that --save wrote are repeated, in a sandbox where `unshare` can make
+    one; the exit status is 1 where a score or a gain differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -192,6 +192,7 @@ def _run_in_time(
     are not done then. The counts are of all trials of the experiment in the log."""
     from rffbench.execution.log import latest, read_rows
     from rffbench.execution.run import Summary
+    from rffbench.report.board.entry import listed
 
     started = time.monotonic()
     names = list(parts)
@@ -200,7 +201,7 @@ def _run_in_time(
             _run(experiment, folder, workers, parts[names[0]], tell, ends)
             del names[0]
     if names:
-        note(f"time is up, not done: {', '.join(names)}; the same command with more --minutes carries on")
+        note(f"time is up, not done: {listed(names)}; the same command with more --minutes carries on")
     grid = {spec.key for spec in experiment.grid()}
     counts = Counter(row["status"] for row in latest(read_rows(folder / "trials.jsonl")) if row["key"] in grid)
     return Summary(folder, counts, counts.total(), time.monotonic() - started)

@@ -40,10 +40,12 @@ PLANS: tuple[tuple[tuple[int, ...], int], ...] = (
 )  # fmt: skip
 """Sizes and trials on your own data, from the dearest down."""
 USUAL = ((128, 512), 3)
+REST = "the rest of "
 FIRST = ((128, 512), 2)  # what all methods get before one gets more, in case the time is up
 FEWEST_METHODS = 4  # that a plan leaves; the dearest go first
-WITHOUT_MAP = ("linear", "boosted trees")
+WITHOUT_MAP = ("linear", "boosted trees", "kernel ridge")
 """Methods of the board that stand beside the maps on own data, as they need none."""
+MOST_OF_KERNEL = 3_000  # training rows of own data that kernel ridge has: it takes n³
 PLANS_OF_MAP: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 512), 5), ((128, 512), 3), ((128, 512), 2), ((128, 512), 1), ((128,), 1)
 )  # fmt: skip
@@ -232,11 +234,18 @@ def parts_of(experiment: Experiment, ref: str | None = None) -> dict[str, set[st
             is_first = spec.method in beside
             name = " and ".join(beside) if is_first else spec.method
             if later := spec.n_features > max(FIRST[0]) or spec.trial >= FIRST[1]:
-                name = f"the rest of {name}"
+                name = f"{REST}{name}"
         parts.setdefault(name, set()).add(spec.key)
         *places, took = order.get(name, (later, not is_first, spec.features["name"] == "none", 0.0))
         order[name] = (places[0], places[1], places[2], took + seconds[spec.key])
     return {name: parts[name] for name in sorted(parts, key=lambda name: order[name])}
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The names of parts in words."""
+    whole = [name for name in parts if not name.startswith(REST)]
+    rest = [each for name in parts if name not in whole and (each := name.removeprefix(REST)) not in whole]
+    return ", ".join([*whole, *([f"{REST}{', '.join(rest)}"] if rest else [])])
 
 
 def _seconds(runs: Sequence[tuple[Sequence[TrialSpec], int]], label: str, slow: float, dataset: str = "") -> float:
@@ -299,20 +308,21 @@ def _data_config(card: Card, ref: str | None) -> dict[str, Any]:
     steps += ["onehot"] * bool(card.categories)
     return load_experiment("board-small").to_dict() | {
         "name": f"board-on-{_slug(card.name)}", "title": f"Maps on {card.name}", "datasets": [card.name],
-        "methods": _data_methods() | ({label_of(ref): {"features": ref}} if ref else {}),
+        "methods": _data_methods(card.n_train) | ({label_of(ref): {"features": ref}} if ref else {}),
         "preprocess": [*steps, "clip", "standard"],
         "train_rows": MOST_ROWS if card.n_train > MOST_ROWS else None,
     }  # fmt: skip
 
 
-def _data_methods() -> dict[str, Any]:
-    """The methods that are tried on own data: the board's maps, at the sizes of the plan, and the `WITHOUT_MAP`."""
+def _data_methods(rows: int) -> dict[str, Any]:
+    """The methods that are tried on own data of so many training rows: the board's maps, at the sizes of the plan, and
+    the `WITHOUT_MAP`, kernel ridge on `MOST_OF_KERNEL` rows at most."""
     found = {}
     for label, each in load_experiment("board").to_dict()["methods"].items():
         if each["features"] != "none":
             found[label] = {key: value for key, value in each.items() if key != "n_features"}
-        elif label in WITHOUT_MAP:
-            found[label] = each
+        elif label in WITHOUT_MAP and (rows <= MOST_OF_KERNEL or each["solver"]["name"] != "kernel-ridge"):
+            found[label] = {key: value for key, value in each.items() if key != "datasets"}
     return found
 
 
@@ -323,7 +333,8 @@ def _seconds_of(experiment: Experiment, label: str) -> float:
 
 def maps_left_out(experiment: Experiment) -> str:
     """Which of the board's maps an experiment on own data is without, in words; empty if none."""
-    names = [name for name in _data_methods() if name not in experiment.methods]
+    (dataset,) = experiment.datasets
+    names = [name for name in _data_methods(load_card(dataset).n_train) if name not in experiment.methods]
     return f"left out, to take no longer: {', '.join(names)}" if names else ""
 
 

@@ -354,10 +354,19 @@ def test_own_data_gets_what_it_needs(tmp_path):
     found = own_data(str(tmp_path / "mine.csv"))
     assert found.preprocess["default"] == ["impute-median", "onehot", "clip", "standard"]
     board = load_experiment("board").methods
-    assert set(found.methods) == set(board) - {"kernel ridge"}  # which takes too long
-    assert {name for name, each in found.methods.items() if each.features == "none"} == {"linear", "boosted trees"}
+    assert set(found.methods) == set(board)
+    without = {"linear", "boosted trees", "kernel ridge"}
+    assert {name for name, each in found.methods.items() if each.features == "none"} == without
     assert {spec.n_features for spec in found.grid() if spec.method == "SORF"} == {128, 512}
     assert not maps_left_out(found)
+
+
+def test_own_data_has_kernel_ridge_up_to_3000_training_rows(tmp_path):
+    for rows, has in ((6_000, True), (6_002, False)):
+        pd.DataFrame(np.random.default_rng(0).normal(size=(rows, 2))).to_csv(tmp_path / f"r{rows}.csv", index=False)
+        found = own_data(str(tmp_path / f"r{rows}.csv"))
+        assert ("kernel ridge" in found.methods) is has
+        assert not maps_left_out(found)
 
 
 def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
@@ -381,9 +390,9 @@ def test_minutes_leave_out_the_dearest_maps_where_all_do_not_fit(tmp_path, monke
         return sum(50.0 if spec.method == "TEFM" else 1.0 for spec in specs)
 
     monkeypatch.setattr(entry, "run_seconds", seconds)
-    planned = own_data(str(tmp_path / "mine.csv"), budget=Budget(1))  # 23 methods at one size, one trial, twice
+    planned = own_data(str(tmp_path / "mine.csv"), budget=Budget(1))  # 24 methods at one size, one trial, twice
     assert maps_left_out(planned) == "left out, to take no longer: TEFM"
-    assert planned.size() == 23
+    assert planned.size() == 24
 
 
 def test_it_is_said_beforehand_how_long_it_takes_and_for_which_dataset_one_s_own_map_wants_minutes(mine, monkeypatch):

@@ -131,5 +131,6 @@ def test_rff_comes_first_and_the_dearest_methods_or_datasets_last(small):
     parts = entry.parts_of(experiment_of(one), "./mine.py:Mine")
     names = ["RFF and Mine", "QMC", "TEFM", "linear"]
     assert list(parts) == [*names, *(f"the rest of {name}" for name in names)]
+    assert entry.listed(["TEFM", "the rest of QMC", "the rest of TEFM"]) == "TEFM, the rest of QMC"
     assert [len(keys) for keys in parts.values()] == [4, 2, 2, 2, 8, 4, 4, 1]
     assert list(entry.parts_of(experiment_of(CONFIG))) == ["breast-cancer", "digits"]
