@@ -315,8 +315,8 @@ def _data_config(card: Card, ref: str | None) -> dict[str, Any]:
 
 
 def _data_methods(rows: int) -> dict[str, Any]:
-    """The methods that are tried on own data of so many training rows: the board's maps, at the sizes of the plan, and
-    the `WITHOUT_MAP`, kernel ridge on `MOST_OF_KERNEL` rows at most."""
+    """The methods that are tried on own data with ``rows`` training rows: the board's maps, at the sizes of the plan,
+    and the `WITHOUT_MAP`, kernel ridge on `MOST_OF_KERNEL` rows at most."""
     found = {}
     for label, each in load_experiment("board").to_dict()["methods"].items():
         if each["features"] != "none":
