@@ -181,7 +181,7 @@ AGAIN = [
         {"dataset": ["letter"], "method": ["product signs as real"], "n_features": [512]},
         "accuracy",
     ),
-    ("parkinson2023", {"dataset": ["kin40k-xgpr"], "method": ["rff-sorf 512"]}, "mae"),
+    ("parkinson2023", {"dataset": ["kin40k-xgpr"], "method": ["rff-sorf 512"], "n_features": [4096]}, "mae"),
     (
         "munkhoeva2018",
         {"dataset": ["powerplant"], "method": ["ROM arccos1", "B arccos1", "QMC gaussian"], "n_features": [10]},

@@ -35,7 +35,7 @@ def test_the_error_on_kin40k_with_hyperparameters_of_2048_columns():
     data = (data - data.mean(axis=0)) / data.std(axis=0)
     order = np.random.default_rng(123).choice(len(data), len(data), replace=False)
     X, y = data[order, 1:], data[order, 0]
-    ours = measured("parkinson2023", dataset="kin40k-xgpr", method="rff-sorf 2048")
+    ours = measured("parkinson2023", dataset="kin40k-xgpr", method="rff-sorf 2048", n_features=4096)
     rng = np.random.default_rng(2023)
     W = structured(rng, 8, FREQUENCIES) * np.sqrt(2 * ours["gamma"][0])
 
