@@ -508,10 +508,10 @@ def shares_of_kernels() -> tuple[Number, Number]:
 
 
 @finding(ADVICE)
-def the_kernel_matters_more_than_the_map() -> str:
+def kernels_vary_the_loss_more_than_maps() -> str:
     every, few = shares_of_kernels()
     return (
-        f"The kernel matters more than the map: over five kernels the loss varies more than over five maps of the "
+        f"Over five kernels the loss varies more than over five maps of the "
         f"Gaussian kernel on {share(every)}. Without the worst kernel and the worst map that is not decided: it is so "
         f"on {share(few)}."
     )
