@@ -14,6 +14,7 @@ from rffbench.report import frame, writeup
 from rffbench.report.agreement import allowed_difference, lean
 from rffbench.report.cells import in_words
 from rffbench.report.compare import compare
+from rffbench.report.figures.comparison import draw_comparison
 from tests.helpers import report_log as log
 
 # ---- The rule ----------------------------------------------------------------------------------------------
@@ -200,6 +201,15 @@ def test_one_method_here_is_held_to_each_that_was_released_and_a_trial_to_its_fo
     cells = cells[cells["reported"].notna()].set_index(["trial", "reported_method"])
     assert cells["verdict"].to_dict() == {(0, "cg"): "reproduced", (0, "precondcg"): "reproduced", (1, ""): "differs"}
     assert cells.loc[(0, "precondcg"), "difference"] == pytest.approx(100 * (0.404 / 0.41 - 1))
+
+
+def test_the_figure_has_the_first_metric_that_was_measured(paper):
+    path = paper / "references.yaml"
+    first = "metrics:\n          frobenius_error: {reported: error, reported_std: error_std}\n"
+    path.write_text(path.read_text().replace("metrics:\n", first, 1))
+    results = measured(paper, [0.11, 0.12, 0.10])
+    (figure,) = draw_comparison(compare(results))
+    assert figure.name == "compare.png"
 
 
 def test_a_rule_for_one_metric_of_a_dataset_does_not_say_that_its_data_are_not_here(paper):

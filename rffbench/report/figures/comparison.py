@@ -41,8 +41,9 @@ def draw_comparison(
     score = cells.loc[cells["reported"].notna() & cells["measured"].notna(), "metric"]
     if score.empty:
         return []
-    if score.nunique() > 1 and comparison.reference.table and comparison.reference.table.metrics:  # show the first
-        comparison = replace(comparison, cells=cells[cells["metric"] == next(iter(comparison.reference.table.metrics))])
+    if score.nunique() > 1 and comparison.reference.table and comparison.reference.table.metrics:
+        first = next(name for name in comparison.reference.table.metrics if (score == name).any())
+        comparison = replace(comparison, cells=cells[cells["metric"] == first])
     if comparison.cells["trial"].notna().any():  # cells of single trials have no mean
         return []
     both = comparison.cells.dropna(subset=["reported", "measured"])
