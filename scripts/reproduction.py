@@ -568,7 +568,7 @@ def deviations(each: Experiment) -> list[str]:
         of_kinds = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
         said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {of_kinds}")
     if refuted := each.verdicts[REFUTED]:
-        fail, number = ("does not hold", "its number is") if refuted == 1 else ("do not hold", "their numbers are")
+        fail, number = IN_WORDS[REFUTED][refuted != 1], "its number is" if refuted == 1 else "their numbers are"
         said.append(f"{plural(refuted, 'claim')} {fail}: {number} in [{CLAIMS}](#{anchor(CLAIMS)})")
     if missing := left_out(each.cells)[NOT_MEASURED]:
         said.append(f"{plural(missing, 'cell')} without a measurement")
@@ -876,12 +876,11 @@ def claims(experiments: Sequence[Experiment]) -> list[str]:
     judged = every[every["verdict"] != NOT_MEASURED]
     lines: list[str] = []
     for (sentence, asked), rows in judged.groupby(["told", "asked"], sort=False):
-        counted_rows = rows[rows["role"] == ""] if (rows["role"] == "").any() else rows
         at = " at each size" if rows["verdict_in_mean"].notna().any() else ""
         where, because = "; ".join(dict.fromkeys(rows["where"])), merged(list(dict.fromkeys(rows["because"])))
         lines += [
             f"**{sentence}** ({where}). It holds for a number {in_range(asked)}{at} ({because}). "
-            f"{in_all(Counter(counted_rows['verdict']))}.",
+            f"{in_all(Counter(of_reproduction(rows)['verdict']))}.",
             "",
         ]
         of = list(dict.fromkeys(rows["of"]))
@@ -892,6 +891,12 @@ def claims(experiments: Sequence[Experiment]) -> list[str]:
         evidence = ", ".join(f"[{each.name}]({there(each.folder)}/compare.md)" for each in judges)
         lines.append(f"{legend(judged)} The evidence: {evidence}.\n")
     return [*lines, *unjudged(every)]
+
+
+def of_reproduction(cases: pd.DataFrame) -> pd.DataFrame:
+    """The cases of a claim that count: those of reproductions, where there are any."""
+    mine = cases[cases["role"] == ""]
+    return mine if len(mine) else cases
 
 
 def merged(texts: Sequence[str]) -> str:
@@ -943,8 +948,8 @@ def unjudged(cases: pd.DataFrame) -> list[str]:
     judged = pd.MultiIndex.from_frame(cases.loc[cases["verdict"] != NOT_MEASURED, CASE])
     lines: list[str] = []
     for sentence, rows in cases.groupby("told", sort=False):
-        of = rows[rows["role"] == ""] if (rows["role"] == "").any() else rows
-        missed = of[of["verdict"] == NOT_MEASURED].drop_duplicates(CASE)
+        rows = of_reproduction(rows)
+        missed = rows[rows["verdict"] == NOT_MEASURED].drop_duplicates(CASE)
         missed = missed[~pd.MultiIndex.from_frame(missed[CASE]).isin(judged)]
         if len(missed):
             why = merged(list(dict.fromkeys(missed["evidence"])))

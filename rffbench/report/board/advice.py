@@ -1,10 +1,10 @@
 """Which map for which data: what the board's first lines say.
 
-Datasets are in four classes, by rows and by inputs. In each class the map with the largest median gain is chosen. That
-choice has seen its own gains, which are then too large on average; so whether it pays is told by another gain: on each
-dataset that of the map which the *other* datasets of the class would have chosen, those of the same origin left out
-too. Where its interval is not above 0, no map is told from RFF, and RFF is what is named. Else the chosen map is named,
-or one that is known to be as good; the gain that is shown is that map's own.
+Datasets are in four classes, by rows and by inputs. In each class we choose the map with the largest median gain. The
+gains that choose a map are too large on average, so another gain decides whether the choice pays. Each dataset has the
+map that the *other* datasets of the class choose, without those of the same origin, and its gain is that map's. If the
+interval of this gain does not lie above 0, the class has RFF. Else it has the chosen map, or one that is as good. The
+page shows that map's own gain.
 """
 
 from __future__ import annotations

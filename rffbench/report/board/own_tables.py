@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.config.costs import train_rows
 from rffbench.config.loading import load_experiment
-from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.answers import gains_in_percent
@@ -32,7 +32,7 @@ COSTS: dict[Cost, str] = {
     "fit": "seconds: map, one fit and prediction",
     "memory": "memory: what the map and the fit hold besides the rows",
 }
-LANDMARKS = "nystroem"  # the map whose columns are landmarks, of which there are as many as training rows
+NYSTROEM = "nystroem"  # its columns are landmarks, and it has no more of them than there are training rows
 _WORD: dict[Cost, str] = {"fit": "seconds", "memory": "memory"}
 
 
@@ -379,12 +379,11 @@ def _cells(results: Results, metric: Metric, costs: pd.DataFrame | None) -> list
     training rows is the same at every larger size: it is there once."""
     sign = 1 if metric.better == "greater" else -1
     seconds = pd.Series(dtype=float) if costs is None else costs.groupby(["n_features", "method"])["cost"].median()
-    (dataset,) = results.datasets
-    rows = min(filter(None, [load_card(dataset).n_train, results.grid.setting("train_rows", dataset)]))
+    rows = next(train_rows(spec) for spec, _ in results.grid.cells())
     found: dict[tuple[int, str], _Cell] = {}
     for (size, name), mine in results.trials.groupby(["n_features", "method"]):
         columns, method, features = int(str(size)), str(name), results.grid.features(str(name))["name"]
-        all_rows = features == LANDMARKS and columns >= rows
+        all_rows = features == NYSTROEM and columns >= rows
         shown = 0 if features == "none" else rows if all_rows else columns
         scores = mine.set_index("trial")[metric.name].astype(float)
         each = _Cell(

@@ -99,13 +99,14 @@ def _cautions(board: Board, found: Sequence[Summary]) -> str:
     """Why verdicts over RFF at equal seconds are not sure, as sentences: what the seconds that were measured before say
     of maps whose verdict they change, and which verdicts simulated boards get wrong too often."""
     decided = {each.method: each.verdict for each in found if each.verdict in ("better", "worse")}
-    before, said = board.before, [less_sure(board, list(decided))]
+    before, said = board.before, list[str]()
     if before and (at := before.at_cost("fit", COLUMNS)):
         then, now = _processors(before), _processors(board)
         for each in summaries(at.trials, list(decided)):
             if each.verdict != decided[each.method]:
                 where = ", on another processor" if then.get(each.method) != now.get(each.method) else ""
-                said.insert(-1, f"By the seconds measured before{where}, {each.method} {_compared(each, 'RFF')}.")
+                said.append(f"By the seconds measured before{where}, {each.method} {_compared(each, 'RFF')}.")
+    said.append(less_sure(board, list(decided)))
     return "".join(f" {each}" for each in said if each)
 
 

@@ -68,7 +68,7 @@ class Board:
     earlier: Results | None = None
     """board-seconds without the folder that was measured last; None where no map was measured again."""
 
-    @property
+    @cached_property
     def before(self) -> Board | None:
         """The board by its earlier seconds; None where no map was measured again."""
         if self.earlier is None:
@@ -76,7 +76,7 @@ class Board:
         again = {**self.again, SECONDS: self.again[SECONDS][:-1]}
         return replace(self, results={**self.results, SECONDS: self.earlier}, again=again, earlier=None)
 
-    @property
+    @cached_property
     def timings(self) -> list[Timing]:
         """The sessions in which seconds were measured; empty where they are not known."""
         results = self.results.get(SECONDS)

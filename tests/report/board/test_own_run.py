@@ -1,4 +1,4 @@
-"""A run of one's own map beside RFF: what is told while it goes on, and what is refused."""
+"""A run of your own map beside RFF: its messages, and its errors."""
 
 import json
 import time
