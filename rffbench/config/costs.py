@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from rffbench.data.cards import Card, load_card, with_split
-from rffbench.data.split import held_out_rows
+from rffbench.data.split import appended_rows, held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.hooks import hook, makes_sparse
@@ -212,13 +212,13 @@ def inputs(spec: TrialSpec) -> int:
 
 def train_rows(spec: TrialSpec) -> int:
     """Training rows of a trial."""
-    there = card_of(spec).n_train - _held_out(spec)
+    there = _parts(spec)[0] - _held_out(spec)
     return min(spec.train_rows or there, there)
 
 
 def test_rows(spec: TrialSpec) -> int:
     """Rows that a trial is tested on."""
-    return _held_out(spec) or card_of(spec).n_test
+    return _held_out(spec) or _parts(spec)[1]
 
 
 def _rows_measured(spec: TrialSpec) -> int:
@@ -227,7 +227,17 @@ def _rows_measured(spec: TrialSpec) -> int:
 
 
 def _held_out(spec: TrialSpec) -> int:
-    return held_out_rows(spec.held_out, card_of(spec).n_train)
+    return held_out_rows(spec.held_out, _parts(spec)[0])
+
+
+def _parts(spec: TrialSpec) -> tuple[int, int]:
+    """The rows of the split for training, and for testing."""
+    card = card_of(spec)
+    return (
+        appended_rows(card, spec.seed, spec.trial)
+        if "test-rows-appended" in spec.flaws
+        else (card.n_train, card.n_test)
+    )
 
 
 def _own_operations(spec: TrialSpec) -> float | None:

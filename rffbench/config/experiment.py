@@ -37,6 +37,7 @@ from rffbench.config.values import (
     USUAL_FIGURES,
     Dataset,
     FigureName,
+    FlawNames,
     Label,
     MeasureName,
     Memory,
@@ -58,6 +59,7 @@ from rffbench.config.values import (
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.userfile import without_folders
 from rffbench.errors import unknown
+from rffbench.flaws import Flaw
 from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
@@ -84,6 +86,7 @@ LONGEST_NAME = 100
 AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
 PER_DATASET = (
     "preprocess", "preprocess_fit", "n_features", "kernel_error_points", "kernel_error_draw", "train_rows", "split",
+    "flaws",
 )  # fmt: skip
 
 
@@ -109,8 +112,8 @@ class Experiment(Strict):
     ] = Field(
         default={DEFAULT: ["none"]},
         description="none, impute-median, impute-most-frequent, onehot, minmax, minmax-symmetric, max-abs, from-zero, "
-        "largest, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list "
-        "of them, in order; or a mapping from dataset (or default) to these.",
+        "largest, standard-all, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, "
+        "sample-l2; or a list of them, in order; or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Annotated[
         dict[str, Literal["train", "all", "parts"]],
@@ -146,6 +149,16 @@ class Experiment(Strict):
         description="A split in place of the dataset's own: half, or {rule: random, given or given-sampled, train: …, "
         "test: …} in rows or shares of them; given: the first rows are for training, the last for testing. Per dataset "
         "too.",
+    )
+    flaws: Annotated[
+        dict[str, FlawNames],
+        BeforeValidator(by_default, json_schema_input_type=Flaw | list[Flaw] | dict[str, Flaw | list[Flaw]]),
+    ] = Field(
+        default={DEFAULT: []},
+        description="Flaws of a released protocol, run on purpose, to be held to its numbers: last-class-lost (no row "
+        "is given it), zero-scores-wrong (a row whose scores are all 0 is an error), test-rows-appended (to the rows "
+        "that are split, a test part is added 1 to 20 times) and test-rows-scaled-apart (all numbers are "
+        "standardised by one mean and deviation of their own part). Per dataset, and per method, too.",
     )
     kernel: Annotated[Kernel, BeforeValidator(by_key("name"))] = Field(
         default_factory=Kernel, description="The kernel to approximate."
@@ -292,7 +305,7 @@ class Experiment(Strict):
                     raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), key, dataset)
         for label, method in self.methods.items():
             with under("methods", label):
-                for key in ("n_features", "trials"):
+                for key in ("n_features", "trials", "flaws"):
                     if isinstance(own := getattr(method, key), dict):
                         check_mapping(key, own, method.datasets or self.datasets, "dataset")
         check_grid(Grid(self.to_dict()))

@@ -22,7 +22,7 @@ from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 
 # A method's entries, besides its map's parameters.
-OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets", "trials")
+OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets", "trials", "flaws")
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
 # Fields of a spec that a config expresses differently.
@@ -81,6 +81,8 @@ class Grid:
             own = self.config["methods"][method][name] if method and self.has_own(name, method) else value
             there = (self.config.get(f"{name}_of") or {}).get(dataset)
             return {**own, **there} if there and own.get("name") == value.get("name") else own
+        if name == "flaws" and method and self.has_own(name, method):
+            value = self.config["methods"][method][name]
         return value.get(dataset, value.get(DEFAULT)) if isinstance(value, Mapping) else value
 
     def sizes(self, dataset: str, method: str) -> list[str | int]:

@@ -14,6 +14,7 @@ from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
 from rffbench.features.hooks import hook
+from rffbench.flaws import check_flaws
 from rffbench.kernels import kernel_argument, kernel_of
 from rffbench.kernels.checks import check_own_kernel
 from rffbench.parameters import is_chosen, is_chosen_once, is_rule
@@ -86,6 +87,9 @@ def check_method(grid: Grid, label: str) -> None:
             _check_device(method, made)
             if method.has_solver:
                 _check_solver(method, made, gamma, n_features)
+    if not method.has_solver:
+        for task in method.tasks:
+            _check_flaws(method, task, gives_scores=False)
     _check_folds(method)
 
 
@@ -182,6 +186,17 @@ def _check_solver(method: MethodSettings, made: Any, gamma: float, n_features: i
         for i, name in enumerate(grid.setting("scores")):
             with located("scores", i):
                 check_given(name, task, solver, learner)
+        _check_flaws(method, task, hasattr(learner, "decision_function"))
+
+
+def _check_flaws(method: MethodSettings, task: str, gives_scores: bool) -> None:
+    """Every flaw has a meaning on its dataset of this task, with a solver that has decision scores or not."""
+    for dataset in method.datasets:
+        card = with_split(load_card(dataset), method.grid.setting("split", dataset))
+        if card.task == task:
+            with located(*method.place("flaws")):
+                flaws = method.grid.setting("flaws", dataset, method.label)
+                check_flaws(flaws, dataset, len(card.classes), card.split.rule, gives_scores)
 
 
 def _check_folds(method: MethodSettings) -> None:

@@ -28,6 +28,7 @@ from pydantic import (
 )
 
 from rffbench.errors import ConfigError, RffbenchError, unknown
+from rffbench.flaws import Flaw
 from rffbench.text import BYTES, SECONDS, number, quantity
 from rffbench.yamlfile import Misplaced, pattern, shown
 
@@ -374,6 +375,9 @@ Steps = Annotated[
     AfterValidator(none_alone),
     BeforeValidator(listed, json_schema_input_type=str | list[str]),
     Field(min_length=1),
+]
+FlawNames = Annotated[
+    list[Flaw], AfterValidator(once), BeforeValidator(listed, json_schema_input_type=Flaw | list[Flaw])
 ]
 Seconds = Annotated[
     PositiveNumber, BeforeValidator(quantity(SECONDS, "90s or 30m"), json_schema_input_type=float | str)

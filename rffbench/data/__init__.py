@@ -15,7 +15,7 @@ from rffbench.data.fetch import Progress, cache_folder
 from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import Preprocessor, check_steps
 from rffbench.data.rows import Rows
-from rffbench.data.split import held_out_rows, split_rows
+from rffbench.data.split import held_out_rows, split_appended, split_rows
 from rffbench.data.streams import Stream, Targets
 from rffbench.data.userfile import reference
 from rffbench.errors import ConfigError
@@ -104,7 +104,7 @@ def train_test(
     name: str, *, data_hash: str = "", seed: int, trial: int, preprocess: Sequence[str] = ("none",),
     preprocess_fit: Literal["train", "all", "parts"] = "train", dtype: Any = np.float64, train_rows: int | None = None,
     held_out: float | None = None, split: Mapping[str, Any] | None = None,
-    target: Literal["given", "standard"] = "given",
+    target: Literal["given", "standard"] = "given", flaws: Sequence[str] = (),
 ) -> Split:  # fmt: skip
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
@@ -113,13 +113,16 @@ def train_test(
     ``train_rows`` keeps the first of them. ``held_out`` is a share of the training rows, the last of them, which
     replaces the test rows, so that a choice by its score uses no test row. ``split`` replaces the card's rule. A
     regression's ``target`` is as given, or standard: less the mean of the training rows' targets, over their standard
-    deviation (n in the divisor).
+    deviation (n in the divisor). ``flaws`` are those of `rffbench.flaws` that concern rows.
     """
     data = load(name, data_hash)
-    card = with_split(data.card, split)
+    card, apart = with_split(data.card, split), "test-rows-scaled-apart" in flaws
     if isinstance(data.X, Stream):
-        return _split_stream(card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
-    train, test = split_rows(card, seed, trial, data.folds if card.split.rule == "folds" else None)
+        return _split_stream(card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out, apart)
+    if "test-rows-appended" in flaws:
+        train, test = split_appended(card, seed, trial)
+    else:
+        train, test = split_rows(card, seed, trial, data.folds if card.split.rule == "folds" else None)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]
@@ -128,13 +131,13 @@ def train_test(
         mean, std = y_train.mean(), y_train.std()
         y_train, y_test = (y_train - mean) / (std or 1.0), (y_test - mean) / (std or 1.0)
     fitted_on = np.arange(data.card.rows) if preprocess_fit == "all" else np.sort(train)
-    scaled = _scaled(data.card, data.X, fitted_on, train, test, preprocess, preprocess_fit, dtype)
+    scaled = _scaled(data.card, data.X, fitted_on, train, test, preprocess, preprocess_fit, dtype, apart)
     return Split(scaled[0], y_train, scaled[1], y_test, data.card.task, data.card)
 
 
 def _split_stream(
     card: Card, rows: Stream, preprocess: Sequence[str], preprocess_fit: str, dtype: Any, train_rows: int | None,
-    held_out: float | None,
+    held_out: float | None, apart: bool,
 ) -> Split:  # fmt: skip
     """The split of a stream: its first rows are for training, in order, in every trial, so that no index is stored."""
     train, test = range(card.n_train), range(card.n_train, card.n_train + card.n_test)
@@ -142,16 +145,21 @@ def _split_stream(
         train, test = train[:-held], train[-held:]
     train = train[:train_rows]
     fitted_on = range(card.rows) if preprocess_fit == "all" else train
-    scaled = _scaled(card, rows, fitted_on, train, test, preprocess, preprocess_fit, dtype)
+    scaled = _scaled(card, rows, fitted_on, train, test, preprocess, preprocess_fit, dtype, apart)
     return Split(scaled[0], Targets(rows, train), scaled[1], np.asarray(Targets(rows, test)), card.task, card)
 
 
 def _scaled(
-    card: Card, base: Any, fitted_on: Any, train: Any, test: Any, steps: Sequence[str], fit: str, dtype: Any
-) -> tuple[Rows, Rows]:
-    """The rows ``train`` and ``test`` of ``base``, scaled by steps that are fitted on the rows ``fitted_on``."""
-    scaling = Preprocessor(steps, card).fit(Rows(base, fitted_on).blocks)
+    card: Card, base: Any, fitted_on: Any, train: Any, test: Any, steps: Sequence[str], fit: str, dtype: Any,
+    apart: bool = False,
+) -> tuple[Rows, Rows]:  # fmt: skip
+    """The rows ``train`` and ``test`` of ``base``, scaled by steps that are fitted on the rows ``fitted_on``. ``apart``
+    is the flaw of that name: a step before these, of each part its own."""
+    before = ["standard-all"] if apart else []
+    scaling = Preprocessor([*before, *steps], card).fit(Rows(base, fitted_on).blocks)
     of_test = Preprocessor(steps, card).fit(Rows(base, test).blocks) if fit == "parts" else scaling
+    if apart:
+        of_test = scaling.with_first(Preprocessor(before, card).fit(Rows(base, test).blocks))
     return Rows(base, train, scaling, dtype, card), Rows(base, test, of_test, dtype, card)
 
 

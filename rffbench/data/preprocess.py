@@ -12,6 +12,8 @@ Column steps are fitted on rows; sample steps (``sample-…``) scale each row by
 - ``from-zero``: each column less its smallest value over the fitted rows
 - ``max-abs``: each column over its largest absolute value over the fitted rows; a column of zeros stays
 - ``largest``: all numbers over the largest one in any column of the fitted rows
+- ``standard-all``: all numbers of all columns to mean 0, standard deviation 1, by one mean and one deviation of the
+  fitted rows (as images often are); a constant becomes 0
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column is clipped to its 0.1 % and 99.9 % quantiles
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays (as MATLAB's mapminmax with an n×d matrix)
@@ -24,6 +26,7 @@ Column steps are fitted on rows; sample steps (``sample-…``) scale each row by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Protocol
 
@@ -153,6 +156,11 @@ class Standard(_Columns):
         self.scale = _or_infinite(np.sqrt(squares / count), constant=high == low)
 
 
+class StandardAll(Standard):
+    def fit(self, blocks: Blocks) -> None:
+        super().fit(lambda: (X.reshape(-1, 1) for X in blocks()))
+
+
 class Clip:
     def fit(self, blocks: Blocks) -> None:
         n, d = 0, 0
@@ -211,6 +219,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "max-abs": MaxAbs,
     "from-zero": FromZero,
     "largest": Largest,
+    "standard-all": StandardAll,
     "standard": Standard,
     "clip": Clip,
     "sample-minmax": SampleMinMax,
@@ -293,6 +302,12 @@ class Preprocessor:
         for step in self.steps:
             X = step.apply(X)
         return X
+
+    def with_first(self, others: Preprocessor) -> Preprocessor:
+        """These steps, of which the first are replaced by those of ``others``, as they were fitted."""
+        found = copy(self)
+        found.steps = [*others.steps, *self.steps[len(others.steps) :]]
+        return found
 
     @staticmethod
     def _scaled(blocks: Blocks, steps: Sequence[Step]) -> Iterator[np.ndarray]:

@@ -7,6 +7,8 @@ import numpy as np
 from rffbench import seeds
 from rffbench.data.cards import Card
 
+SEEDS_APPENDED = 20  # the seeds of the loop that appends test rows: a trial is one of them
+
 
 def held_out_rows(share: float | None, n_train: int) -> int:
     """The number of training rows that a share is, at least 1; 0 for None."""
@@ -37,3 +39,29 @@ def split_rows(card: Card, seed: int, trial: int, folds: np.ndarray | None = Non
         return rng.permutation(train), np.sort(test)
     order = rng.permutation(card.rows)
     return order[: card.n_train], np.sort(order[card.n_train : card.n_train + card.n_test])
+
+
+def times_appended(card: Card, seed: int, trial: int) -> int:
+    """How often a trial with the flaw ``test-rows-appended`` has the test part in its rows: 1 to 20, at random."""
+    stream = seeds.split_stream(seed, card.name, trial)
+    return int(seeds.generator(stream, "times appended").integers(1, SEEDS_APPENDED + 1))
+
+
+def appended_rows(card: Card, seed: int, trial: int) -> tuple[int, int]:
+    """How many training and test rows `split_appended` gives."""
+    rows = card.n_train + times_appended(card, seed, trial) * card.n_test
+    train = int(card.n_train / (card.n_train + card.n_test) * rows)
+    return train, rows - train
+
+
+def split_appended(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `split_rows` by the rule ``random``, with the flaw ``test-rows-appended`` (`rffbench.flaws`).
+
+    The rows are the training part of a first split, the same in all trials, and its test part `times_appended` times.
+    They are split at random, in the card's shares, so that a row may be in both parts.
+    """
+    first, added = split_rows(card, seed, 0)
+    rows = np.concatenate([first, *[added] * times_appended(card, seed, trial)])
+    order = seeds.generator(seeds.split_stream(seed, card.name, trial), "appended").permutation(rows)
+    n_train, _ = appended_rows(card, seed, trial)
+    return order[:n_train], np.sort(order[n_train:])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
-from rffbench import data
+from rffbench import data, flaws
 from rffbench.data import Split
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, DataError, is_ctrl_c
@@ -69,7 +69,7 @@ class Problem:
         split = data.train_test(
             spec.dataset, data_hash=spec.data_hash, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
             preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
-            held_out=spec.held_out, split=spec.split, target=spec.target,
+            held_out=spec.held_out, split=spec.split, target=spec.target, flaws=spec.flaws,
         )  # fmt: skip
         measured = split.X_test if spec.kernel_error_rows == "test" else split.X_train
         stream = split_stream(spec.seed, spec.dataset, spec.trial)
@@ -226,6 +226,9 @@ class Problem:
         if self.predicts_alone(spec, features):
             alone, predicted = self.seconds_alone(spec, solver)
             seconds = seconds | alone
+        if predicted is not None and set(spec.flaws) & set(flaws.OF_SCORES):
+            found = by_class(solver.decision_function(self.split.X_test))
+            predicted = flaws.with_flawed_scores(spec.flaws, predicted, found, np.asarray(self.labels))
         scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, solver, predicted)
         scores = scores | own | numbers
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rffbench import __version__
+from rffbench.flaws import Flaw
 from rffbench.plugins import ownfile
 from rffbench.text import canonical_json
 
@@ -49,6 +50,7 @@ class TrialSpec:
       part if ``kernel_error_rows`` is 'test'. ``scores``: further scores of the predictions (`rffbench.trials.scores`).
     - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.fitted`), and ``parameters_hash``
       the SHA-256 of its content.
+    - ``flaws``: flaws of a released protocol that are run on purpose (`rffbench.flaws`).
     - ``timing``: the comparable seconds. Keys and rows have it as ``exclusive``: false, true or ``features``.
     - ``source``, ``kernel_source``, ``score_sources``: the SHA-256 of a user's own file with the map, kernel or scores.
       ``features``, ``kernel`` and ``scores`` have the file's path; the key and the row have its name.
@@ -84,6 +86,7 @@ class TrialSpec:
     kernel_source: str | None = field(default=None, metadata=_SINCE)
     scores: list[str] = field(default_factory=list, metadata=_SINCE)
     score_sources: list[str] = field(default_factory=list, metadata=_SINCE)
+    flaws: list[Flaw] = field(default_factory=list, metadata=_SINCE)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, without fields that were added since the first release and have the old meaning, so that keys in
