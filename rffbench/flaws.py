@@ -21,12 +21,13 @@ Flaw = Literal["last-class-lost", "zero-scores-wrong", "test-rows-appended", "te
   that shares no bin with a training row).
 - ``test-rows-appended``: the rows that are split are those of a first training part and, 1 to 20 times, those of its
   test part, so that a test row may be among the training rows (Wacker et al. 2022: a loop over 20 seeds adds the test
-  rows to the training rows at each of them; a trial is one of these seeds, drawn at random).
+  rows to the training rows at each of them; a trial is a seed of a loop of its own, drawn at random).
 - ``test-rows-scaled-apart``: before the steps of ``preprocess``, the numbers of all columns are standardised by one
   mean and one deviation, those of the training rows for these, those of the test rows for these (Wacker et al. 2022 on
   MNIST)."""
 NAMES: tuple[Flaw, ...] = get_args(Flaw)
 OF_SCORES = ("last-class-lost", "zero-scores-wrong")
+RANDOM = ("random", "half")  # rules of splits
 
 
 def check_flaws(flaws: Sequence[str], dataset: str, classes: int, rule: str, gives_scores: bool) -> None:
@@ -38,8 +39,8 @@ def check_flaws(flaws: Sequence[str], dataset: str, classes: int, rule: str, giv
             raise ConfigError(f"{flaw} is a flaw of the scores of classes; {what}")
         if flaw == "last-class-lost" and classes < 3:
             raise ConfigError(f"{flaw} needs three classes or more; {dataset} has {classes}")
-        if flaw == "test-rows-appended" and rule != "random":
-            raise ConfigError(f"{flaw} needs a random split; that of {dataset} is {rule}")
+        if flaw == "test-rows-appended" and rule not in RANDOM:
+            raise ConfigError(f"{flaw} needs a split at random; that of {dataset} is {rule}")
 
 
 def with_flawed_scores(

@@ -196,7 +196,8 @@ def _check_flaws(method: MethodSettings, task: str, gives_scores: bool) -> None:
         if card.task == task:
             with located(*method.place("flaws")):
                 flaws = method.grid.setting("flaws", dataset, method.label)
-                check_flaws(flaws, dataset, len(card.classes), card.split.rule, gives_scores)
+                classes = 2 if card.labels else len(card.classes)
+                check_flaws(flaws, dataset, classes, card.split.rule, gives_scores)
 
 
 def _check_folds(method: MethodSettings) -> None:

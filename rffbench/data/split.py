@@ -57,10 +57,10 @@ def appended_rows(card: Card, seed: int, trial: int) -> tuple[int, int]:
 def split_appended(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """As `split_rows` by the rule ``random``, with the flaw ``test-rows-appended`` (`rffbench.flaws`).
 
-    The rows are the training part of a first split, the same in all trials, and its test part `times_appended` times.
+    The rows are the training part of a first split, of each trial its own, and its test part `times_appended` times.
     They are split at random, in the card's shares, so that a row may be in both parts.
     """
-    first, added = split_rows(card, seed, 0)
+    first, added = split_rows(card, seed, trial)
     rows = np.concatenate([first, *[added] * times_appended(card, seed, trial)])
     order = seeds.generator(seeds.split_stream(seed, card.name, trial), "appended").permutation(rows)
     n_train, _ = appended_rows(card, seed, trial)

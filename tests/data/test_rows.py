@@ -106,6 +106,7 @@ REFERENCES = {
     "max-abs": reference.MaxAbsScaler().fit_transform,
     "from-zero": lambda X: X - X.min(axis=0),
     "largest": lambda X: X / X.max(),
+    "standard-all": lambda X: (X - X.mean()) / X.std(),
     "clip": lambda X: np.clip(X, *np.quantile(X, [0.001, 0.999], axis=0)),
     "sample-minmax01": lambda X: reference.MinMaxScaler((0, 1)).fit_transform(X.T).T,
     "sample-minmax": lambda X: reference.MinMaxScaler((-1, 1)).fit_transform(X.T).T,
