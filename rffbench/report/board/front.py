@@ -41,6 +41,7 @@ def points(board: Board) -> tuple[pd.DataFrame, str]:
     reference = rows["dataset"].map({name: each.reference for name, each in usable.items()})
     unit = rows["dataset"].map({name: each.unit for name, each in usable.items()}).astype(float)
     rows["y"] = (rows["loss"] - reference) / unit
+    rows = rows.sort_values("method", key=lambda names: names.map(board.maps.index), kind="stable")
     return rows[["dataset", "method", "n_features", "trial", "x", "y"]], axis
 
 

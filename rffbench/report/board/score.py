@@ -24,6 +24,7 @@ BASELINE = "RFF"
 MSE = "mean squared error"
 LEAST_ERRORS = 10.0  # standard errors that a dataset's unit must have, else it is left out
 REFERENCES = Path(__file__).with_name("references.csv")
+REFERENCE_COLUMNS = 4096  # of RFF there
 CELL = ["dataset", "n_features", "method", "trial"]
 
 

@@ -14,7 +14,16 @@ import pandas as pd
 
 from rffbench.data.cards import load_card
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
-from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
+from rffbench.report.board.score import (
+    BASELINE,
+    CELL,
+    REFERENCE_COLUMNS,
+    Reference,
+    gains,
+    left_out,
+    losses,
+    references,
+)
 from rffbench.report.board.sessions import Timing, beside_baseline, folders_of, joined, timings
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
@@ -147,6 +156,15 @@ class Board:
         sizes = sorted(self.losses["n_features"].unique())
         found = {int(size): summaries(self.at_columns(size), self.compared) for size in sizes}
         return {size: of_maps for size, of_maps in found.items() if of_maps}
+
+    @cached_property
+    def over_references(self) -> list[Summary]:
+        """The gains of the maps with as many columns as the references have, over these: RFF's frozen mean losses, of
+        other seeds, so that no trial is paired. Empty where no map has run with so many columns."""
+        rows = self.losses_of_maps[self.losses_of_maps["n_features"] == REFERENCE_COLUMNS]
+        frozen = rows["dataset"].map({name: each.reference for name, each in self.known.items()})
+        of_baseline = rows.assign(method=BASELINE, loss=frozen, failed=False).drop_duplicates(CELL)
+        return summaries(gains(pd.concat([rows, of_baseline]), self.known), self.compared)
 
     def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
         """The gains of the maps at what ``baseline`` costs with that many columns; None where that is not measured."""

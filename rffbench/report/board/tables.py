@@ -15,7 +15,7 @@ from rffbench.report.board.advice import Advice, Gain, advise, classes
 from rffbench.report.board.answers import Answer
 from rffbench.report.board.questions import RIDGE_DELTA, ROOT_DELTA
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
-from rffbench.report.board.score import BALANCED, BASELINE, gains, losses
+from rffbench.report.board.score import BALANCED, BASELINE, REFERENCE_COLUMNS, gains, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
 from rffbench.report.board.summary import (
@@ -223,8 +223,17 @@ def _p(value: float | None) -> str:
 def by_columns(board: Board) -> Table:
     """The median gain of every map at every size. A size that has not run on all of a map's datasets has none: the
     median over some would be of other datasets than that at the next size."""
-    found = {size: {each.method: each for each in of_maps} for size, of_maps in board.at_each_size.items()}
-    table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in found)], stub=1)
+    found = {f"{size:,}": {each.method: each for each in of_maps} for size, of_maps in board.at_each_size.items()}
+    title, notes = "Median gain over RFF at equal columns, in %", []
+    if board.over_references:
+        found[f"{REFERENCE_COLUMNS:,} *"] = {each.method: each for each in board.over_references}
+        trials = next(iter(board.known.values())).trials
+        notes.append(
+            f"* Over the losses that the gains' unit is made of: means of {trials} trials of RFF with "
+            f"{REFERENCE_COLUMNS:,} columns on other seeds. So no trial is paired, and these means' noise is in no "
+            "interval."
+        )
+    table = Table(title, ["map", *found], stub=1, notes=notes)
     for name in board.compared:
         most = max((of_size[name].datasets for of_size in found.values() if name in of_size), default=0)
         of_map = [of_size.get(name) for of_size in found.values()]

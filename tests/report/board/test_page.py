@@ -94,6 +94,22 @@ def test_a_size_that_has_not_run_on_all_datasets_of_a_map_has_no_median(board, t
     assert row["1,024"] == "–"
 
 
+def test_with_as_many_columns_as_the_references_gains_are_over_these(board, tmp_path):
+    assert list(cells(tables.by_columns(board))[0])[-1] == "1,024"
+    found = results(tmp_path / "many")
+    of_sorf = found.trials[(found.trials["method"] == "SORF") & (found.trials["n_features"] == 1024)]
+    many = of_sorf.assign(n_features=4096)
+    for name, each in KNOWN.items():
+        here = many["dataset"] == name
+        many.loc[here, "accuracy"] = 100 * (1 - each.reference + 0.05 * each.unit)
+    more = Board({"board": replace(found, trials=pd.concat([found.trials, many]))}, KNOWN)
+    table = tables.by_columns(more)
+    (row,) = [each for each in cells(table) if each["map"] == "SORF †"]
+    assert row["4,096 *"].startswith("+5.0 (+5.0 to +5.0)")
+    assert {each["4,096 *"] for each in cells(table) if each["map"] != "SORF †"} == {"–"}
+    assert "no trial is paired" in table.notes[0]
+
+
 def test_what_is_not_named_beforehand_is_exploratory(board):
     found = {row["map"]: row["verdict"] for row in cells(tables.verdicts(board))}
     assert found["Nyström"] == "exploratory"
