@@ -31,8 +31,8 @@ RANDOM = ("random", "half")  # rules of splits
 
 
 def check_flaws(flaws: Sequence[str], dataset: str, classes: int, rule: str, gives_scores: bool) -> None:
-    """ConfigError if a flaw has no meaning for the dataset with so many ``classes`` (0: a regression) and the ``rule``
-    of its split, or for a solver without decision scores."""
+    """ConfigError if a flaw has no meaning for the dataset or the solver. ``classes`` is the number of classes, 0 for a
+    regression, and ``rule`` that of the split."""
     for flaw in flaws:
         if flaw in OF_SCORES and not (classes and gives_scores):
             what = "the solver has no decision scores" if classes else f"{dataset} is a regression"

@@ -1,6 +1,7 @@
 """Flaws of released protocols: what each does to the rows or to the predictions, and where it has no meaning."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,3 +155,8 @@ def test_flaws_are_per_dataset_and_per_method():
     same = {each.dataset: each.key for each in experiment.grid() if each.method == "RFF"}
     assert plain["breast-cancer"] == same["breast-cancer"]
     assert plain["digits"] != same["digits"]
+
+
+def test_the_page_of_configs_names_every_flaw():
+    text = (Path(__file__).parents[2] / "docs" / "config.md").read_text(encoding="utf-8")
+    assert [f"| `{name}` |" in text for name in NAMES] == [True] * len(NAMES)

@@ -160,7 +160,7 @@ class Board:
     @cached_property
     def over_references(self) -> list[Summary]:
         """The gains of the maps with as many columns as the references have, over these: RFF's frozen mean losses, of
-        other seeds, so that no trial is paired. Empty where no map has run with so many columns."""
+        other seeds, so that no trial is paired. Empty where no map has run with them."""
         rows = self.losses_of_maps[self.losses_of_maps["n_features"] == REFERENCE_COLUMNS]
         frozen = rows["dataset"].map({name: each.reference for name, each in self.known.items()})
         of_baseline = rows.assign(method=BASELINE, loss=frozen, failed=False).drop_duplicates(CELL)
