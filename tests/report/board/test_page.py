@@ -10,12 +10,13 @@ from click.testing import CliRunner
 from rffbench.cli import cli
 from rffbench.report.board import advice, answers, front, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
-from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
+from rffbench.report.board.page import Section, sections, to_markdown, write_html, write_rows
 from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board, load_board
 from rffbench.report.board.summary import gains_of, summary_of
 from rffbench.report.figures.board import each_map_figure
 from rffbench.report.frame import load_results
+from rffbench.report.text_table import Table
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
 
@@ -56,6 +57,10 @@ def results(folder, trials=3, seconds=False):
 @pytest.fixture
 def board(tmp_path):
     return Board({"board": results(tmp_path / "board"), "board-seconds": results(tmp_path / "seconds")}, KNOWN)
+
+
+def to_html(found, folder):
+    return write_html("The board", found, folder / "board.html", "rows.csv.gz").read_text(encoding="utf-8")
 
 
 def cells(table):
@@ -135,7 +140,10 @@ def test_the_page_is_written_in_both_ways_and_so_are_its_rows(board, tmp_path):
     short = found[2].said
     assert [text[:2] for text in short] == ["1.", "2.", "3.", "4.", "5."]
     assert [text.endswith("? No answer yet.") for text in short] == [False, True, True, False, True]
-    page = write_html("The board", found, tmp_path / "board.html", "rows.csv.gz").read_text(encoding="utf-8")
+    assert 'class="own"' not in to_html(found, tmp_path)
+    own = Section("Gains", tables=[Table("Gains", ["columns", "map"], [["512", "Mine *"], ["512", "SORF"]])])
+    assert to_html([own], tmp_path).count('<tr class="own"><td>512</td><td>Mine *</td></tr>') == 1
+    page = to_html(found, tmp_path)
     assert page.count("<table ") == sum(line.startswith("| --") for line in text.split("\n"))
     assert 'href="rows.csv.gz"' in page
     rows = pd.read_csv(write_rows(board, tmp_path / "rows.csv.gz"))
