@@ -25,7 +25,7 @@ def test_letter_s_last_class_is_never_predicted(sigma):
     labels = np.array([ord(row[0]) - ord("A") for row in rows])
     X = np.array([row[1:] for row in rows], float)
     train, test = slice(10_500), slice(15_000, None)
-    assert 100 * (labels[test] == 25).mean() == pytest.approx(3.88)  # at_most of docs/reproduction.yaml
+    assert 100 * (labels[test] == 25).mean() == pytest.approx(3.88)
     low, high = X[train].min(axis=0), X[train].max(axis=0)
     X = 2 * (X - low) / (high - low) - 1
     all_classes, without_last = [], []
