@@ -9,7 +9,7 @@ from typing import Any
 from rffbench.config.grid import Grid
 from rffbench.config.places import located
 from rffbench.config.values import DEFAULT, MOST_FEATURES
-from rffbench.data.cards import load_card, with_split
+from rffbench.data.cards import Card, load_card, with_split
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
@@ -192,10 +192,10 @@ def _check_solver(method: MethodSettings, made: Any, gamma: float, n_features: i
 def _check_flaws(method: MethodSettings, task: str, gives_scores: bool) -> None:
     """Every flaw has a meaning on its dataset of this task, with a solver that has decision scores or not."""
     for dataset in method.datasets:
-        card = with_split(load_card(dataset), method.grid.setting("split", dataset))
-        if card.task == task:
+        flaws = method.grid.setting("flaws", dataset, method.label)
+        if flaws and load_card(dataset).task == task:
+            card = _card(method.grid, dataset)
             with located(*method.place("flaws")):
-                flaws = method.grid.setting("flaws", dataset, method.label)
                 classes = 2 if card.labels else len(card.classes)
                 check_flaws(flaws, dataset, classes, card.split.rule, gives_scores)
 
@@ -214,10 +214,15 @@ def _check_folds(method: MethodSettings) -> None:
             raise Misplaced(f"solver.folds, {folds} by default, {few}", *where)
 
 
+def _card(grid: Grid, dataset: str) -> Card:
+    """The dataset's card, with the experiment's split; Misplaced if that does not fit."""
+    with located("split", dataset if dataset in (grid.config.get("split") or {}) else DEFAULT):
+        return with_split(load_card(dataset), grid.setting("split", dataset))
+
+
 def _train_rows(grid: Grid, dataset: str) -> int:
     """The number of training rows of a trial on the dataset; Misplaced if there are fewer than requested."""
-    with located("split", dataset if dataset in (grid.config.get("split") or {}) else DEFAULT):
-        there = with_split(load_card(dataset), grid.setting("split", dataset)).n_train
+    there = _card(grid, dataset).n_train
     held, asked = held_out_rows(grid.setting("held_out"), there), grid.setting("train_rows", dataset)
     if held >= there:
         raise Misplaced(f"leaves none of the {there} training rows of {dataset}", "held_out")
