@@ -156,9 +156,10 @@ def _scaled(
     """The rows ``train`` and ``test`` of ``base``, scaled by steps that are fitted on the rows ``fitted_on``. ``apart``
     is the flaw of that name: a step before these, of each part its own."""
     before = ["standard-all"] if apart else []
-    scaling = Preprocessor([*before, *steps], card).fit(Rows(base, fitted_on).blocks)
-    of_test = Preprocessor(steps, card).fit(Rows(base, test).blocks) if fit == "parts" else scaling
-    if apart:
+    scaling = of_test = Preprocessor([*before, *steps], card).fit(Rows(base, fitted_on).blocks)
+    if fit == "parts":
+        of_test = Preprocessor([*before, *steps], card).fit(Rows(base, test).blocks)
+    elif apart:
         of_test = scaling.with_first(Preprocessor(before, card).fit(Rows(base, test).blocks))
     return Rows(base, train, scaling, dtype, card), Rows(base, test, of_test, dtype, card)
 

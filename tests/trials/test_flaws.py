@@ -92,8 +92,7 @@ def test_test_rows_are_appended_and_split_again():
 
 
 def test_test_rows_are_scaled_apart():
-    asked = {"dataset": "digits", "seed": 0, "trial": 0, "preprocess": ["standard"]}
-    name = asked.pop("dataset")
+    name, asked = "digits", {"seed": 0, "trial": 0, "preprocess": ["standard"]}
     plain = data.train_test(name, **{**asked, "preprocess": ["none"]})
     train, test = np.asarray(plain.X_train), np.asarray(plain.X_test)
     train, test = ((part - part.mean()) / part.std() for part in (train, test))
@@ -104,6 +103,12 @@ def test_test_rows_are_scaled_apart():
     alike = data.train_test(name, **asked)
     np.testing.assert_allclose(np.asarray(split.X_train), np.asarray(alike.X_train), atol=1e-10)
     assert np.abs(np.asarray(alike.X_test) - test).max() > 1e-3
+
+
+def test_with_each_part_fitted_by_itself_all_steps_of_the_test_rows_are():
+    asked = {"seed": 0, "trial": 0, "preprocess": ["standard"], "preprocess_fit": "parts"}
+    flawed, alike = (data.train_test("digits", **asked, flaws=flaws) for flaws in (["test-rows-scaled-apart"], []))
+    np.testing.assert_allclose(np.asarray(flawed.X_test), np.asarray(alike.X_test), atol=1e-10)
 
 
 CONFIG = {
