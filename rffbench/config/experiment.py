@@ -37,7 +37,7 @@ from rffbench.config.values import (
     USUAL_FIGURES,
     Dataset,
     FigureName,
-    FlawNames,
+    FlawsByDataset,
     Label,
     MeasureName,
     Memory,
@@ -59,7 +59,6 @@ from rffbench.config.values import (
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.userfile import without_folders
 from rffbench.errors import unknown
-from rffbench.flaws import Flaw
 from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
@@ -150,10 +149,7 @@ class Experiment(Strict):
         "test: …} in rows or shares of them; given: the first rows are for training, the last for testing. Per dataset "
         "too.",
     )
-    flaws: Annotated[
-        dict[str, FlawNames],
-        BeforeValidator(by_default, json_schema_input_type=Flaw | list[Flaw] | dict[str, Flaw | list[Flaw]]),
-    ] = Field(
+    flaws: FlawsByDataset = Field(
         default={DEFAULT: []},
         description="Flaws of a released protocol, run on purpose, to be held to its numbers: last-class-lost (no row "
         "is given it), zero-scores-wrong (a row whose scores are all 0 is an error), test-rows-appended (to the rows "

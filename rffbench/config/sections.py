@@ -21,7 +21,7 @@ from rffbench.config.values import (
     ChosenBandwidth,
     Dataset,
     FeaturesName,
-    FlawNames,
+    FlawsByDataset,
     Gammas,
     KernelName,
     Number,
@@ -32,7 +32,6 @@ from rffbench.config.values import (
     by_key,
     once,
 )
-from rffbench.flaws import Flaw
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.yamlfile import Misplaced
 
@@ -158,10 +157,9 @@ class Method(BaseModel):
     trials: Annotated[
         dict[str, PositiveInt] | None, BeforeValidator(by_default, json_schema_input_type=int | dict[str, int])
     ] = Field(default=None, description="Trials per cell instead of the experiment's; per dataset too.")
-    flaws: Annotated[
-        dict[str, FlawNames] | None,
-        BeforeValidator(by_default, json_schema_input_type=Flaw | list[Flaw] | dict[str, Flaw | list[Flaw]]),
-    ] = Field(default=None, description="Flaws instead of the experiment's; per dataset too.")
+    flaws: FlawsByDataset | None = Field(
+        default=None, description="Flaws instead of the experiment's; per dataset too."
+    )
 
     @model_validator(mode="before")
     @classmethod

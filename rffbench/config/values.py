@@ -379,6 +379,10 @@ Steps = Annotated[
 FlawNames = Annotated[
     list[Flaw], AfterValidator(once), BeforeValidator(listed, json_schema_input_type=Flaw | list[Flaw])
 ]
+FlawsByDataset = Annotated[
+    dict[str, FlawNames],
+    BeforeValidator(by_default, json_schema_input_type=Flaw | list[Flaw] | dict[str, Flaw | list[Flaw]]),
+]
 Seconds = Annotated[
     PositiveNumber, BeforeValidator(quantity(SECONDS, "90s or 30m"), json_schema_input_type=float | str)
 ]

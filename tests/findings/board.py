@@ -386,9 +386,9 @@ def with_few_columns_five_maps_gain_and_no_other_at_any_size() -> str:
 
 @finding(ADVICE)
 def with_2048_columns_landmarks_still_gain() -> str:
-    found = {each.method: each for each in board().at_each_size[2048] if each.datasets == 28}
-    missing = [name for name in board().compared if name not in found]
-    assert not missing
+    found = {each.method: each for each in board().at_each_size[2048]}
+    assert all(each.datasets == 28 for each in found.values())
+    assert set(found) == set(board().compared)
     of_rows = [found.pop(name) for name in ("Nyström", "Nyström RPCholesky", "Nyström k-means", "TEFM")]
     assert {each.posterior.verdict for each in of_rows} == {"undecided"}
     uniform, chosen, means, tefm = map(gaining, of_rows)
