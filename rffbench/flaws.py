@@ -30,9 +30,11 @@ OF_SCORES = ("last-class-lost", "zero-scores-wrong")
 RANDOM = ("random", "half")  # rules of splits
 
 
-def check_flaws(flaws: Sequence[str], dataset: str, classes: int, rule: str, gives_scores: bool) -> None:
+def check_flaws(
+    flaws: Sequence[str], dataset: str, classes: int, rule: str, gives_scores: bool, gaps: Sequence[str] = ()
+) -> None:
     """ConfigError if a flaw has no meaning for the dataset or the solver. ``classes`` is the number of classes, 0 for a
-    regression, and ``rule`` that of the split."""
+    regression, ``rule`` that of the split, and ``gaps`` names what in the inputs is no number."""
     for flaw in flaws:
         if flaw in OF_SCORES and not (classes and gives_scores):
             what = "the solver has no decision scores" if classes else f"{dataset} is a regression"
@@ -41,6 +43,8 @@ def check_flaws(flaws: Sequence[str], dataset: str, classes: int, rule: str, giv
             raise ConfigError(f"{flaw} needs three classes or more; {dataset} has {classes}")
         if flaw == "test-rows-appended" and rule not in RANDOM:
             raise ConfigError(f"{flaw} needs a split at random; that of {dataset} is {rule}")
+        if flaw == "test-rows-scaled-apart" and gaps:
+            raise ConfigError(f"{flaw} scales numbers, before all steps; {dataset} has {' and '.join(gaps)}")
 
 
 def with_flawed_scores(

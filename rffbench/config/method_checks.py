@@ -197,7 +197,9 @@ def _check_flaws(method: MethodSettings, task: str, gives_scores: bool) -> None:
             card = _card(method.grid, dataset)
             with located(*method.place("flaws")):
                 classes = 2 if card.labels else len(card.classes)
-                check_flaws(flaws, dataset, classes, card.split.rule, gives_scores)
+                inputs = {"missing values": card.missing, "columns of words": card.categories}
+                gaps = [what for what, columns in inputs.items() if columns]
+                check_flaws(flaws, dataset, classes, card.split.rule, gives_scores, gaps)
 
 
 def _check_folds(method: MethodSettings) -> None:

@@ -130,6 +130,8 @@ CONFIG = {
          "zero-scores-wrong is a flaw of the scores of classes; the solver has no decision scores"),
         ({"flaws": "zero-scores-wrong", "datasets": ["synthetic-regression"]},
          "zero-scores-wrong is a flaw of the scores of classes; synthetic-regression is a regression"),
+        ({"flaws": "test-rows-scaled-apart", "datasets": ["adult"], "preprocess": ["impute-most-frequent", "onehot"]},
+         "test-rows-scaled-apart scales numbers, before all steps; adult has missing values and columns of words"),
         ({"flaws": {"mnist": "zero-scores-wrong", "default": []}}, "unknown dataset of this experiment 'mnist'"),
         ({"flaws": "last-class-lots"}, "last-class-lots"),
     ],
