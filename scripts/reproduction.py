@@ -400,8 +400,8 @@ def all_sources(papers: list[list[Experiment]]) -> tuple[list[str], str]:
     )
     if named := crowded(reproductions):
         rest += (
-            " Chance would spread these evenly. It does not explain how many are open in some places (binomial, as "
-            f"for independent cells, Bonferroni's correction at 5 %): {', '.join(named)}."
+            f" Chance would spread the open ones evenly. These places have more than it explains: {', '.join(named)} "
+            "(by the binomial distribution, as for independent cells, with Bonferroni's correction at 5 %)."
         )
     share = agreement(cells, f" ({percent(agree, len(counted(cells)))})")
     name = f"**All {len(sources)} sources of released numbers**"

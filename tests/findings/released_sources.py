@@ -59,17 +59,51 @@ def capital(text: str) -> str:
 
 
 def stand_open(name: str) -> pd.DataFrame:
-    return pd.DataFrame(different(experiment(name))[STANDS_OPEN])
+    return pd.DataFrame(different(experiment(name)).get(STANDS_OPEN, []))
+
+
+NOT_COMPARED = {
+    "lin2023": ("lin2023_rmse.csv", {"rmse_low_noise": "errors with hardly any noise", "test_llh": "log-likelihoods"}),
+    "zhang2019": ("zhang2019_lprff.csv", {"delta": "values of Δ", "frobenius": "Frobenius errors", "spectral": "spectral errors"}),
+    "parkinson2023": ("parkinson2023_xgpr.csv", {"spearman": "rank correlations"}),
+    "ma2017": ("ma2017_eigenpro_mnist.csv", {"train_error_percent": "training errors"}),
+    "diaz2023": ("diaz2023_krill.csv", {"smape": "relative errors (SMAPE)"}),
+    "potapczynski2021": ("potapczynski2021_rtgps.csv", {"nll": "log-likelihoods"}),
+}  # fmt: skip
+
+
+def not_compared(page: str) -> str:
+    file, columns = NOT_COMPARED[page]
+    rows = released(file)
+    told = listed([f"{sum(bool(row[column]) for row in rows)} {what}" for column, what in columns.items()])
+    return f"Of the released numbers {told} are not compared."
+
+
+for each in NOT_COMPARED:
+    finding(PAGE_OF_NOTES)(functools.update_wrapper(functools.partial(not_compared, each), not_compared))
 
 
 @finding(PAGE_OF_NOTES)
 def cells_of_li2019() -> str:
     cells = cells_of("li2019-distributed")
     assert set(differ(cells)["method"]) == {"features 500"}
+    claims = read_compared("li2019-distributed", "claim").set_index("claim")["verdict"].to_dict()
+    assert claims["√N = 500 features are enough"] == "holds"
+    assert claims["√N = 500 parts lose no accuracy"] == "does not hold"
     return (
-        f"{capital(share(cells))} of the cells agree, and √N parts do lose accuracy on covtype. The other cells, all among the "
-        f"sizes, are within {np.ceil(10 * differ(cells)['difference'].abs().max()) / 10:.1f} points."
+        f"{capital(share(cells))} of the cells agree: √N features do suffice on covtype, and √N parts do lose accuracy. The other "
+        f"cells, all among the sizes, are within {np.ceil(10 * differ(cells)['difference'].abs().max()) / 10:.1f} points."
     )
+
+
+@finding(PAGE_OF_NOTES)
+def errors_by_parts_of_li2019() -> str:
+    cells = cells_of("li2019-distributed").query("method != 'features 500'")
+    parts = cells["method"].str.extract(r"(\d+)$")[0].astype(int)
+    errors = (100 - cells["measured"]).groupby(parts).mean()
+    assert errors.idxmin() == errors.index.min()
+    assert errors.idxmax() == errors.index.max()
+    return f"From {errors.index.min()} to {errors.index.max():,} parts the error grows from {errors.min():.1f} to {errors.max():.1f} %."
 
 
 @finding(PAGE_OF_NOTES)
@@ -95,9 +129,9 @@ def one_map_behind_all_released_runs() -> str:
 @functools.cache
 def of_rff() -> list[tuple[str, float]]:
     """For each dataset both errors in words, and their ratio."""
-    names = {"pol-gp": "pol", "elevators-gp": "elevators", "kin40k-gp": "kin40k", "protein-gp": "protein"}
     parts = []
-    for card, name in names.items():
+    for card in results("potapczynski2021").trials["dataset"].unique():
+        name = card.removesuffix("-gp")
         rows = released("potapczynski2021_rtgps.csv", dataset=name, method="RFF")
         theirs = np.mean([float(row["rmse"]) for row in rows])
         ours = mean_of("potapczynski2021", card, "RFF", "relative_rmse")
@@ -114,7 +148,6 @@ def rff_by_order_of_magnitude() -> str:
 @finding(PAGE_OF_NOTES)
 def how_much_larger_the_errors_of_rff_are() -> str:
     times = [times for _, times in of_rff()]
-    assert min(times) > 1
     return f"on {word(len(times))} datasets they are {span(times, 1)} times theirs."
 
 
@@ -211,7 +244,7 @@ def where_the_order_of_landmarks_is_reproduced() -> str:
     assert corrected[["method", "dataset"]].to_numpy().tolist() == [["rpcholesky 50", "protein"]]
     return (
         "After 50 steps the whole order is reproduced on protein and california; after 100 steps randomly pivoted landmarks "
-        "are ahead of uniform ones there, but these are not shown to be ahead of greedy ones, and on kin40k no order of the "
+        "are ahead of uniform ones there, uniform ones are not shown to be ahead of greedy ones, and on kin40k no order of the "
         "three is shown. With Benjamini and Yekutieli's correction over all claims, randomly pivoted landmarks are ahead of "
         "uniform ones on protein alone, after 50 steps."
     )
@@ -248,18 +281,64 @@ def where_errors_of_munkhoeva2018_differ() -> str:
 
 
 @finding(PAGE_OF_NOTES)
+def a_lean_of_munkhoeva2018() -> str:
+    _, others = of_quasi_monte_carlo()
+    cells = others[(others["dataset"] == "mnist") & others["method"].str.contains("arccos")]
+    order = cells["method"].str[-1]
+    below = cells["difference"] < 0
+    assert not (cells["verdict"] == "differs").any()
+    return (
+        f"On MNIST with the arc-cosine kernels {below.sum()} of {len(cells)} errors of the four other maps are below those released, in the mean by "
+        f"{-cells['difference'][order == '0'].mean():.0f} % (order 0) and {-cells['difference'][order == '1'].mean():.0f} % (order 1). "
+        f"Three trials allow {span(sorted(cells['tolerance']), 0)} %, so that no cell differs; why they lean is open."
+    )
+
+
+@finding(PAGE_OF_NOTES)
 def what_came_out_of_munkhoeva2018() -> str:
     qmc, others = of_quasi_monte_carlo()
     own = cells_of("munkhoeva2018").query("method == 'B arccos1'")
     claims = read_compared("munkhoeva2018", "claim").query("method == 'B arccos1'")
     assert len(differ(others)) < len(others) / 50
-    assert 0.74 < 1 - len(differ(qmc)) / len(qmc) < 0.77
     assert set(claims["verdict_adjusted"]) == {"holds"}
     datasets = claims["dataset"].nunique()
     return (
-        f"Errors agree, of its own map in {len(own) - len(differ(own))} of {len(own)} cells and of quasi-Monte Carlo in three "
-        f"of four; its own map has a smaller error than the {word(claims['baseline'].nunique())} others on {datasets} of "
+        f"The errors of its own map agree in {len(own) - len(differ(own))} of {len(own)} cells, those of quasi-Monte Carlo in "
+        f"{len(qmc) - len(differ(qmc))} of {len(qmc)}; its own map has a smaller error than the {word(claims['baseline'].nunique())} others on {datasets} of "
         f"{datasets} datasets with the arc-cosine kernel of order 1; with the two other kernels it is not comparable."
+    )
+
+
+@finding(PAGE_OF_NOTES)
+def what_is_released_of_munkhoeva2018() -> str:
+    table = pd.DataFrame(released("munkhoeva2018_errors.csv")).assign(
+        error=lambda rows: rows["error_mean"].astype(float)
+    )
+    means = table.pivot_table("error", ["dataset", "n"], ["kernel", "method"])
+    told = []
+    for kernel in ("gaussian", "arccos0"):
+        parts = []
+        for other in ("G", "Gort", "ROM", "QMC", "GQ"):
+            pair = means[kernel][["B", other]].dropna()
+            parts.append(f"{other} in {(pair['B'] < pair[other]).sum()} of {len(pair)}")
+        told.append(listed(parts))
+    return (
+        "By the released means alone, its error with the Gaussian kernel is smaller, in cells, than that of "
+        f"{told[0]}, and with the arc-cosine kernel of order 0 than that of {told[1]}."
+    )
+
+
+@finding(PAGE_OF_NOTES)
+def what_the_chip_loses() -> str:
+    rows = pd.DataFrame(released("buchel2024_ridge.csv"))
+    cell = ["dataset", "method", "kernel", "n_features"]
+    numbers = rows.set_index([*cell, "precision"])[["accuracy_mean", "error_mean"]].astype(float).unstack("precision")
+    chip = next(name for name in set(rows["precision"]) if name != "fp")
+    lost = 100 * (numbers["accuracy_mean"]["fp"] - numbers["accuracy_mean"][chip]).dropna()
+    times = (numbers["error_mean"][chip] / numbers["error_mean"]["fp"]).dropna()
+    return (
+        f"By the released numbers the chip loses less than a point of accuracy in {(lost < 1).sum()} of {len(lost)} cells, "
+        f"{lost.mean():.2f} points in the mean, and its kernel error is {times.median():.2f} times that of single precision in the median."
     )
 
 
@@ -289,8 +368,8 @@ def how_near_the_cells_of_buchel2024_are() -> str:
     return (
         f"On the four datasets whose accuracies are compared these differ from ours by {gaps.median():.1f} points in the "
         f"median, and by at most {gaps.max():.1f}. Its kernel errors differ by {errors['difference'].abs().median():.0f} % in the median, where the spread of five trials "
-        f"allows {errors['tolerance'].median():.0f} %. For no known cause {counts['letter-libsvm']} of letter's 30 differ and "
-        f"{counts['skin']} of skin's 30, whose file is another; elsewhere the furthest, of cod-RNA, by "
+        f"allows {errors['tolerance'].median():.0f} %. For no known cause {counts['letter-libsvm']} of letter's 30 differ, "
+        f"{counts['ijcnn1-pulse']} of ijcnn1's, whose parts may have been standardised otherwise, and {counts['skin']} of skin's, whose file is another; elsewhere the furthest, of cod-RNA, by "
         f"{abs(furthest['difference']):.0f} %."
     )
 
@@ -401,23 +480,28 @@ def what_it_is_worth_to_choose_sigma_on_the_test_part() -> str:
 WACKER = ("wacker2022-gaussian", "wacker2022-polynomial")
 TO_REAL = ("wacker2022-complex-to-real", "wacker2022-complex-to-real-7")
 POSITIVE = ("wacker2022-polynomial-positive", "wacker2022-polynomial-7-positive")
-WACKER_TOO = (*POSITIVE, "wacker2022-polynomial-7", "wacker2022-polynomial-20", *TO_REAL)
+APART = (*WACKER, "wacker2022-polynomial-7")  # of MNIST with its test images scaled apart
+WACKER_TOO = (
+    *POSITIVE,
+    "wacker2022-polynomial-7",
+    "wacker2022-polynomial-20",
+    "wacker2022-polynomial-20-cod-rna",
+    *TO_REAL,
+)
 
 
 @finding(PAGE_OF_NOTES)
 def what_came_out_of_wacker2022() -> str:
     cells = cells_of(*WACKER, *WACKER_TOO)
-    missed = differ(cells)
-    of_mnist = cells_of(*WACKER, "wacker2022-polynomial-7").query("dataset == 'mnist'")
     claims = pd.concat([read_compared(name, "claim") for name in (*WACKER, *WACKER_TOO)])
     claims = claims[claims["verdict"] != "not measured"]
     verdicts = claims["verdict"].value_counts()
     assert set(verdicts.index) == {"holds", OPEN}
     assert set(claims["verdict_adjusted"]) == {OPEN}
     return (
-        f"{capital(share(cells))} of the cells that were run agree with the released files, and none of {len(claims)} claims is "
-        f"refuted. Of the {len(missed)} other cells {len(differ(of_mnist))} are of MNIST, whose test images they scaled apart from the training images. "
-        f"Of the claims, for every size, {verdicts['holds']} hold on a dataset, but when all are judged together none does."
+        f"{capital(share(cells))} of the cells that were run agree with the released files, some on MNIST, housing and letter only "
+        f"with a flaw of their scripts, and none of {len(claims)} claims, each on a dataset, is refuted: "
+        f"{verdicts['holds']} hold at every size, none after the correction for all of them."
     )
 
 
@@ -453,6 +537,27 @@ def which_files_have_rows_appended() -> str:
 
 
 @finding(PAGE_OF_NOTES)
+def rows_appended_on_other_datasets() -> str:
+    place = ["dataset", "method", "n_features", "metric"]
+    appended, without = (
+        cells_of(name).set_index(place)["verdict"] == "reproduced"
+        for name in ("wacker2022-appended-7", "wacker2022-polynomial-7")
+    )
+    without = without.loc[appended.index]
+    counts = {
+        name: (int(without[name].sum()), int(appended[name].sum()), len(appended[name]))
+        for name in appended.index.unique(0)
+    }
+    told = listed([f"{each[0]} and {each[1]} on {name.removesuffix('-resistance')}" for name, each in counts.items()])
+    (of_each,) = {each[2] for each in counts.values()}
+    return (
+        f"On five other datasets of degree 7 the files don't tell which script made them: without appended rows {without.sum()} of "
+        f"{len(without)} errors and accuracies agree, and with them (wacker2022-appended-7) {appended.sum()}. By dataset, of "
+        f"{of_each}, these are {told}."
+    )
+
+
+@finding(PAGE_OF_NOTES)
 def kernel_errors_of_structured_projections() -> str:
     claims = pd.concat([read_compared(name, "claim").assign(experiment=name) for name in WACKER])
     pairs = {"SORF": "RFF", "Maclaurin srht": "Maclaurin signs"}
@@ -474,6 +579,26 @@ def kernel_errors_of_structured_projections() -> str:
 
 
 @finding(PAGE_OF_NOTES)
+def columns_shared_among_degrees_and_complex_ones() -> str:
+    def held(names: tuple[str, ...], claim: str) -> tuple[int, int, int]:
+        claims = pd.concat([read_compared(name, "claim") for name in names])
+        rows = claims[claims["claim"].str.contains(claim) & (claims["verdict"] != "not measured")]
+        return len(rows), *(int((rows[column] == "holds").sum()) for column in ("verdict_in_mean", "verdict"))
+
+    powers = tuple(name for name in (*WACKER, *WACKER_TOO) if name != WACKER[0] and name not in TO_REAL)
+    datasets, mean, every = held(WACKER[:1], "of signs have a smaller kernel error than the power")
+    cases, mean_too, every_too = held(powers, "Maclaurin features of signs .* than products of signs")
+    complex_cases, complex_mean, complex_every = held(TO_REAL, "as real columns")
+    assert complex_every == 0
+    return (
+        f"Columns shared among degrees have a smaller kernel error than the power of a sum on {mean} of {datasets} datasets with the "
+        f"Gaussian kernel, in the mean over sizes, and on {every} at every size. With the polynomial kernels their error is below that of "
+        f"products in {mean_too} of {cases} cases, a dataset and a kernel, and in {every_too} at every size. Complex products as real "
+        f"columns have a smaller error than as many real ones in {complex_mean} of {complex_cases} cases in the mean, in none at every size."
+    )
+
+
+@finding(PAGE_OF_NOTES)
 def datasets_of_wacker2022() -> str:
     there = {row["dataset"] for row in released("wacker2022_gaussian.csv")}
     here = results("wacker2022-gaussian").trials["dataset"].nunique()
@@ -482,19 +607,22 @@ def datasets_of_wacker2022() -> str:
 
 
 @finding(PAGE_OF_NOTES)
-def accuracies_on_mnist_scaled_apart() -> str:
-    apart = {}
-    for name in (*WACKER, "wacker2022-polynomial-7", *POSITIVE, *TO_REAL):
-        cells = read_compared(name, "cell").query("dataset == 'mnist' and metric == 'accuracy'")
-        apart[name] = cells["difference"].dropna()
-    below = [span(list(apart[name])) for name in (*WACKER, "wacker2022-polynomial-7")]
-    assert min(apart[name].min() for name in (*WACKER, "wacker2022-polynomial-7")) > 0
-    most = pd.concat([apart[name] for name in (*POSITIVE, *TO_REAL)]).abs().max()
+def mnist_scaled_apart() -> str:
+    of_mnist = {name: cells_of(name).query("dataset == 'mnist'") for name in (*APART, "wacker2022-scaled-alike")}
+    told = {name: f"{len(cells) - len(differ(cells))} of {len(cells)}" for name, cells in of_mnist.items()}
+    gaussian, cubic, seventh = (told[name] for name in APART)
+    alike = of_mnist["wacker2022-scaled-alike"]
+    above = alike[alike["metric"] == "accuracy"]["difference"]
+    assert above.min() > 0
+    assert len(differ(alike)) == len(alike)
+    positive = cells_of(*POSITIVE, *TO_REAL).query("dataset == 'mnist' and metric == 'accuracy'")
     return (
-        "On MNIST they scaled the test images apart from the training images, by mean and deviation. Their accuracies there "
-        f"are {below[0]} points below ours with the Gaussian kernel, and with the polynomial one on centred rows {below[1]} "
-        f"(degree 3) and {below[2]} (degree 7). Rows made positive only lose a pixel's smallest value, which is 0 in both "
-        f"parts: there the accuracies are within {most:.1f} points."
+        "On MNIST they scaled the test images apart from the training images, by mean and deviation. So run, "
+        f"{gaussian} cells of the Gaussian kernel agree, and of the polynomial one on centred rows {cubic} (degree 3) and "
+        f"{seventh} (degree 7). With test images scaled as the training images (wacker2022-scaled-alike) "
+        f"none of {len(alike)} cells of degree 3 agrees, and the accuracies are {span(list(above))} points higher. "
+        "Rows made positive only lose a pixel's smallest value, which is 0 in both parts: there the accuracies are within "
+        f"{positive['difference'].abs().max():.1f} points without the flaw."
     )
 
 
@@ -523,8 +651,8 @@ def what_came_out_of_wu2016() -> str:
     rff = at_equal_seconds()["RFF"]
     return (
         f"{capital(share(cells))} of the cells agree, but at the seconds of random binning, Fourier features with more columns "
-        f"are as accurate or more so in {len(rff['behind'])} of {sum(map(len, rff.values()))} cases. At equal rank, by the means of "
-        f"three trials, it is ahead in {sum(ahead[0])} of {2 * cases[0]} comparisons, with σ by cross-validation in "
+        f"are as accurate or more so in {len(rff['behind'])} of {sum(map(len, rff.values()))} cases (seven datasets, two ranks). "
+        f"At equal rank, by the means of three trials, it is ahead in {sum(ahead[0])} of {2 * cases[0]} comparisons, with σ by cross-validation in "
         f"{sum(ahead[1])}, and with σ and λ in {sum(ahead[-1])}."
     )
 
@@ -550,11 +678,13 @@ def what_is_open_of_wu2016() -> str:
     shares = 100 * (missed / datasets).sort_values(ascending=False)
     assert set(shares.index[:3]) == {"cod-rna", "california", "letter-libsvm"}
     assert missed.sum() == len(differ(wu.cells))
+    allowed = wu.cells.dropna(subset="difference").groupby("metric")["tolerance"].median()
     return (
         f"{missed.sum()} cells differ, for no known cause. They are {100 * missed.sum() / datasets.sum():.1f} % of the cells: "
         f"{shares['cod-rna']:.0f} % of those of cod-RNA and {shares['california']:.0f} % of california's, of both of which the rows "
         f"used are not known, {shares['letter-libsvm']:.0f} % of letter's, and {span(list(shares[3:]), 0)} % of the other datasets'. "
-        "Of cells that are right 5 % would differ by chance."
+        f"Of cells that are right 5 % would differ by chance. One run is released of each cell, so the intervals are wide: "
+        f"the median accuracy may differ by {allowed['accuracy']:.1f} points, the median relative error by {allowed['relative_rmse']:.0f} %."
     )
 
 
@@ -704,7 +834,7 @@ def released_solvers_of_one_system() -> str:
     return (
         f"Their errors differ by {span(apart('pol', 'elevators'), 1)} % on pol and elevators, and by {span(apart('bike'), 0)} % on "
         f"bike, where all five runs of the preconditioned one end after 200 s; those of the other end after "
-        f"{span(seconds('cg', 'bike'), 0)} s."
+        f"{span(seconds('cg', 'bike'), 0)} s. Their code stops a run at a relative residual of 0.01, or after 1,000 steps."
     )
 
 
@@ -723,35 +853,46 @@ def what_came_out_of_lin2023() -> str:
         ("precondcg", "bike-gp"): of_each,
         ("precondcg", "keggdirected-gp"): 1,
     }
-    assert differ(cells)["difference"].index.size - len(stand_open("lin2023")) == of_each + 1
+    assert stand_open("lin2023").empty
     above = [
         100 * (row["reported"] / row["measured"] - 1)
         for row in missed.query("reported_method == 'cg'").to_dict("records")
     ]
     return (
-        f"on pol, elevators and protein both solvers by conjugate gradients are within {allowed} % of it. On bike and "
-        "keggdirected the preconditioned one ended at a limit of time, before it had solved the system, and has larger errors. "
-        f"On bike the other ended before that limit, and its errors are {span(above, 0)} % larger, which is open."
+        f"on pol, elevators and protein both solvers by conjugate gradients are within {allowed} % of it. On bike and keggdirected "
+        "the preconditioned one was stopped after its 1,000 steps, and has larger errors. On bike the other stopped at a relative "
+        f"residual of 0.01, with errors that are {span(above, 0)} % larger."
+    )
+
+
+def above_the_exact_solution(method: str) -> dict[str, float]:
+    """By dataset, how many percent a released solver's error is above that of the exact solution, in the mean over folds."""
+    exact = results("lin2023").trials.query("method == 'exact'").set_index(["dataset", "trial"])["rmse"]
+    found = {}
+    for dataset in ("pol", "elevators", "bike", "protein", "keggdirected"):
+        rows = released("lin2023_rmse.csv", method=method, dataset=dataset)
+        errors, solved = {int(row["split"]): float(row["rmse"]) for row in rows}, exact[f"{dataset}-gp"]
+        found[dataset] = 100 * float(np.mean([errors[fold] / solved[fold] - 1 for fold in solved.index]))
+    return found
+
+
+@finding(PAGE_OF_NOTES)
+def how_near_stochastic_gradients_come() -> str:
+    above = dict(sorted(above_the_exact_solution("sgd").items(), key=lambda each: each[1]))
+    near = sum(each <= 10 for each in above.values())
+    told = listed([f"{each:.0f} % on {name}" for name, each in above.items()])
+    return (
+        f"Stochastic gradient descent comes within a tenth of the exact solution on {word(near)} of {word(len(above))} datasets: its "
+        f"released error is above by {told}, of protein and keggdirected over one fold."
     )
 
 
 @finding(PAGE_OF_NOTES)
 def solvers_that_do_not_solve_the_system() -> str:
-    exact = results("lin2023").trials.query("method == 'exact'").set_index(["dataset", "trial"])["rmse"]
-
-    def above(method: str, dataset: str) -> str:
-        rows = {
-            int(row["split"]): float(row["rmse"])
-            for row in released("lin2023_rmse.csv", method=method, dataset=dataset)
-        }
-        solved = exact[f"{dataset}-gp"]
-        return f"{100 * np.mean([rows[fold] / solved[fold] - 1 for fold in solved.index]):.0f} % on {dataset}"
-
-    names = ("pol", "elevators", "bike", "protein", "keggdirected")
-    descent, variational = (listed([above(method, name) for name in names]) for method in ("sgd", "vi"))
+    told = listed([f"{each:.0f} % on {name}" for name, each in above_the_exact_solution("vi").items()])
     return (
-        "The other two do not solve it. The error of stochastic gradient descent is above the exact solution's by "
-        f"{descent}, and that of the variational process by {variational}."
+        "The other two do not solve it. The error of the variational process is above the exact solution's by "
+        f"{told}; that of stochastic gradient descent is told above."
     )
 
 
@@ -782,15 +923,16 @@ def what_came_out_of_parkinson2023() -> str:
     kin40k, protein = (cells[cells["dataset"] == name] for name in ("kin40k-xgpr", "protein-xgpr"))
     missed = differ(protein)
     assert set(missed["method"]) == {"rff-sorf 2048"}
-    verdicts = read_compared("parkinson2023", "claim").set_index("dataset")[["verdict", "verdict_adjusted"]]
-    assert verdicts.to_numpy().tolist() == [[OPEN, OPEN], ["holds", OPEN]]
+    claims = read_compared("parkinson2023", "claim").set_index("dataset")
+    assert claims[["verdict", "verdict_adjusted"]].to_numpy().tolist() == [[OPEN, OPEN], ["holds", OPEN]]
+    gain = 100 * (1 - float(claims.loc["protein-xgpr", "measured"]))
     return (
-        f"{capital(word(len(cells) - len(differ(cells))))} of {word(len(cells))} cells agree. On kin40k our errors are "
-        f"{span(sorted(-kin40k['difference']), 0)} % below theirs, which the spread of our trials allows in "
-        f"{word(len(kin40k) - len(differ(kin40k)))} of {word(len(kin40k))} cells. On protein they are within "
+        f"More columns for tuning lower the error on protein, by {gain:.0f} %, but this is not shown when both claims are judged "
+        f"together; on kin40k it needs more trials. {capital(word(len(cells) - len(differ(cells))))} of {word(len(cells))} cells agree. On "
+        f"kin40k all {word(len(kin40k))} errors are below theirs, by {span(sorted(-kin40k['difference']), 0)} %, which the wide spread of "
+        f"our three trials allows in {word(len(kin40k) - len(differ(kin40k)))}. On protein they are within "
         f"{protein['difference'].abs().max():.1f} %; the {word(len(missed))} that differ there are tuned on 2,048 columns. All that "
-        "differ are open. That more columns for tuning help is seen on protein, but not when both claims are judged together; "
-        "on kin40k it needs more trials."
+        "differ are open."
     )
 
 
@@ -818,6 +960,17 @@ def the_least_lambda_of_parkinson2023() -> str:
     assert not (edge & ~kin40k).any()
     assert trials["lambda"].min() == min(experiment("parkinson2023").configs[0]["solver"]["lambda"])
     return f"on kin40k λ is the smallest of its grid in {(edge & kin40k).sum()} of {kin40k.sum()} trials; rounding hides smaller ones"
+
+
+@finding(PAGE_OF_NOTES)
+def passes_of_eigenpro() -> str:
+    after = cells_of("ma2017-eigenpro").set_index("method")["measured"]
+    (plain,) = released("ma2017_eigenpro_mnist.csv", method="kernel pegasos (sgd)", epochs="20")
+    assert 100 - after["eigenpro2 5"] < float(plain["test_error_percent"])
+    return (
+        f"On MNIST the error is {100 - after['eigenpro2 5']:.2f} % after five passes, where plain gradient steps are released with "
+        f"{float(plain['test_error_percent']):.2f} % after 20."
+    )
 
 
 @finding(PAGE_OF_NOTES)
