@@ -385,7 +385,7 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
     computed again, so that is done when a tenth of the rows have been proposed."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
-        p, proposed, accepted = pivots.left / pivots.left.sum(), 0, 1.0
+        p, proposed, accepted, before = pivots.left / pivots.left.sum(), 0, 1.0, len(pivots.index)
         while not pivots.full and proposed < WORTH_REFRESHING * len(p):
             wanted = (count - len(pivots.index)) / accepted
             rows = rng.choice(len(p), int(np.clip(wanted, FEWEST_PROPOSED, MOST_PROPOSED)), p=p)
@@ -399,6 +399,8 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
 
             accepted = max(pivots.grow(rows, count, choose), 1) / len(rows)
             proposed += len(rows)
+        if len(pivots.index) == before:  # no row, though its residual is new: what is left is rounding
+            break
         pivots.refresh()
     return np.array(pivots.index, dtype=np.int64)
 
@@ -418,7 +420,8 @@ def greedily_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
             at = int(left.argmax())
             return at if left[at] >= least else None
 
-        pivots.grow(rows, goal, choose)
+        if not pivots.grow(rows, goal, choose):  # not even the largest: what is left is rounding
+            break
         pivots.refresh()
     return np.array(pivots.index, dtype=np.int64)
 

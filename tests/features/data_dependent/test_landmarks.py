@@ -181,3 +181,12 @@ def test_a_user_s_own_rows_are_numbers_or_points():
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match="landmarks must be one of 'uniform', 'kmeans'"):
         choose_landmarks("best", GAUSSIAN, X, 3, SeedSequence(0))
+
+
+@pytest.mark.parametrize("choose", [randomly_pivoted, greedily_pivoted])
+def test_residuals_that_are_rounding_end_the_choice(choose, monkeypatch):
+    """A residual that is above the bound when it is computed one way, and below it in another, is taken by none."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((3, 2)), 10, axis=0)
+    monkeypatch.setattr(landmarks, "residuals", lambda kernel, X, *_: np.full(len(X), 1e-3))
+    chosen = choose(GAUSSIAN.with_gamma(1.0), X, 10, np.random.default_rng(1))
+    assert len(np.unique(X[chosen], axis=0)) == len(chosen) == 3
