@@ -325,6 +325,7 @@ class _Pivots:
         self._points: list[Any] = []
         self.left = np.concatenate([diagonal_of(kernel, X[rows]) for rows in row_blocks(X.shape[0])])
         self._floor = 10 * count * EPSILON * self.left
+        self._computed_at = 0  # the number of pivots when ``left`` was computed
 
     @property
     def full(self) -> bool:
@@ -336,9 +337,13 @@ class _Pivots:
         return min(self.count, max(2 * len(self.index), FIRST_BLOCK))
 
     def refresh(self) -> None:
-        """Compute the residuals k(x, x) − k̂(x, x) of all rows again."""
+        """Compute the residuals k(x, x) − k̂(x, x) of all rows again. If no row was taken by those that are there,
+        though they are of the present pivots, they are rounding, and become 0."""
         r = len(self.index)
-        if r and not self.full:
+        if r == self._computed_at:
+            self.left[:] = 0
+        elif not self.full:
+            self._computed_at = r
             self.left = residuals(self.kernel, self.X, _stacked(self._points), self._root[:r, :r])
             self.left[self.left <= self._floor] = 0
 
@@ -385,7 +390,7 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
     computed again, so that is done when a tenth of the rows have been proposed."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
-        p, proposed, accepted, before = pivots.left / pivots.left.sum(), 0, 1.0, len(pivots.index)
+        p, proposed, accepted = pivots.left / pivots.left.sum(), 0, 1.0
         while not pivots.full and proposed < WORTH_REFRESHING * len(p):
             wanted = (count - len(pivots.index)) / accepted
             rows = rng.choice(len(p), int(np.clip(wanted, FEWEST_PROPOSED, MOST_PROPOSED)), p=p)
@@ -399,8 +404,6 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
 
             accepted = max(pivots.grow(rows, count, choose), 1) / len(rows)
             proposed += len(rows)
-        if len(pivots.index) == before:  # no row, though its residual is new: what is left is rounding
-            break
         pivots.refresh()
     return np.array(pivots.index, dtype=np.int64)
 
@@ -420,8 +423,7 @@ def greedily_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
             at = int(left.argmax())
             return at if left[at] >= least else None
 
-        if not pivots.grow(rows, goal, choose):  # not even the largest: what is left is rounding
-            break
+        pivots.grow(rows, goal, choose)
         pivots.refresh()
     return np.array(pivots.index, dtype=np.int64)
 
