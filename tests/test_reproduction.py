@@ -96,7 +96,10 @@ def test_the_row_of_all_sources_names_where_more_cells_are_open_than_chance_leav
     each = made([*many, *known, *few], explained=[{"dataset": "magic04", "because": "other rows"}])
     assert reproduction.crowded([each]) == ["mine eeg accuracy in % 8 of 30", "mine RFF 10 of 60"]
     _, below = reproduction.all_sources([[each]])
-    assert "than it explains: mine eeg accuracy in % 8 of 30, mine RFF 10 of 60 (by the binomial" in below
+    assert below.endswith(
+        "than it explains: mine eeg accuracy in % 8 of 30, mine RFF 10 of 60 "
+        "(by the binomial distribution, as for independent cells, with Bonferroni's correction at 5 %)."
+    )
 
 
 def test_a_papers_row_has_the_mean_difference_beside_the_cells_that_agree(made):

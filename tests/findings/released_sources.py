@@ -146,7 +146,7 @@ def rff_by_order_of_magnitude() -> str:
 
 
 @finding(PAGE_OF_NOTES)
-def how_much_larger_the_errors_of_rff_are() -> str:
+def errors_of_rff_over_those_released() -> str:
     times = [times for _, times in of_rff()]
     return f"on {word(len(times))} datasets they are {span(times, 1)} times theirs."
 
@@ -322,11 +322,11 @@ def what_is_released_of_munkhoeva2018() -> str:
         parts = []
         for other in ("G", "Gort", "ROM", "QMC", "GQ"):
             pair = means[kernel][["B", other]].dropna()
-            parts.append(f"{other} in {(pair['B'] < pair[other]).sum()} of {len(pair)}")
+            parts.append(f"{(pair['B'] < pair[other]).sum()} of {len(pair)} against {other}")
         told.append(listed(parts))
     return (
-        "By the released means alone, its error with the Gaussian kernel is smaller, in cells, than that of "
-        f"{told[0]}, and with the arc-cosine kernel of order 0 than that of {told[1]}."
+        f"By the released means alone, its own map has the smaller error in most cells: with the Gaussian kernel in {told[0]}, and with the "
+        f"arc-cosine kernel of order 0 in {told[1]}."
     )
 
 
@@ -553,9 +553,9 @@ def rows_appended_on_other_datasets() -> str:
     told = listed([f"{each[0]} and {each[1]} on {name.removesuffix('-resistance')}" for name, each in counts.items()])
     (of_each,) = {each[2] for each in counts.values()}
     return (
-        f"On five other datasets of degree 7 the files don't tell which script made them: without appended rows {without.sum()} of "
-        f"{len(without)} errors and accuracies agree, and with them (wacker2022-appended-7) {appended.sum()}. By dataset, of "
-        f"{of_each}, these are {told}."
+        f"The files do not say whether rows were appended. On five other datasets of degree 7, {without.sum()} of {len(without)} "
+        f"errors and accuracies agree without appended rows, and {appended.sum()} with them (wacker2022-appended-7). By dataset, of {of_each} "
+        f"cells, those that agree without and with them are {told}."
     )
 
 
@@ -885,7 +885,7 @@ def how_near_stochastic_gradients_come() -> str:
     told = listed([f"{each:.0f} % on {name}" for name, each in above.items()])
     return (
         f"Stochastic gradient descent comes within a tenth of the exact solution on {word(near)} of {word(len(above))} datasets: its "
-        f"released error is above by {told}, of protein and keggdirected over one fold."
+        f"released error is above that by {told}. On protein and keggdirected this is one fold."
     )
 
 
@@ -893,8 +893,8 @@ def how_near_stochastic_gradients_come() -> str:
 def solvers_that_do_not_solve_the_system() -> str:
     told = listed([f"{each:.0f} % on {name}" for name, each in above_the_exact_solution("vi").items()])
     return (
-        "The other two do not solve it. The error of the variational process is above the exact solution's by "
-        f"{told}; that of stochastic gradient descent is told above."
+        "The other two solvers do not solve the system. The error of the variational process is above the exact solution's by "
+        f"{told}."
     )
 
 
