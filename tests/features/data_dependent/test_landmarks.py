@@ -161,7 +161,7 @@ def test_scores_of_all_rows_are_exact_and_those_of_a_sample_within_a_factor():
     K, penalty = GAUSSIAN(X), 1.0
     exact = np.diag(np.linalg.solve(K + penalty * np.eye(len(X)), K))
     np.testing.assert_allclose(leverage_scores(GAUSSIAN, X, X, np.ones(len(X)), penalty), exact, rtol=1e-6)
-    own = np.sort(RNG.choice(len(X), 300, replace=False))
+    own = np.sort(np.random.default_rng(0).choice(len(X), 300, replace=False))
     found = leverage_scores(GAUSSIAN, X, X[own], np.full(300, len(X) / 300), penalty)
     assert (found > exact / 2).all()
     assert (found < 2 * exact).all()
