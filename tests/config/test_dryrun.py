@@ -295,7 +295,7 @@ RATE = 4e10  # multiply-adds per second, as a dry run measures them on the two c
 OF_SOURCES = ["lin2023", "munkhoeva2018", "buchel2024", "wacker2022-gaussian", "wacker2022-polynomial",
               "wacker2022-polynomial-positive", "wacker2022-polynomial-7", "wacker2022-polynomial-7-positive",
               "wacker2022-polynomial-20", "wacker2022-polynomial-20-cod-rna",
-              "wacker2022-complex-to-real", "wacker2022-complex-to-real-7", "wu2016",
+              "wacker2022-complex-to-real", "wacker2022-complex-to-real-7", "wu2016", "wu2016-covtype",
               "wu2016-cv", "wu2016-sigma", "li2019-distributed", "zhang2019", "parkinson2023",
               "ma2017-eigenpro", "diaz2023", "potapczynski2021"]  # fmt: skip
 
