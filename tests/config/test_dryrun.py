@@ -21,6 +21,7 @@ from rffbench.features import feature_class
 from rffbench.linalg.bins import table_bytes
 from rffbench.linalg.threads import thread_count
 from rffbench.trials.spec import TrialResult, TrialSpec
+from tests.helpers.budgets import RATE
 from tests.helpers.tiny_config import TINY
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -291,7 +292,6 @@ def test_of_sparse_features_the_rows_decide_how_many_columns_there_are_and_that_
     assert "columns" not in CliRunner().invoke(cli, ["validate", str(config)]).output
 
 
-RATE = 4e10  # multiply-adds per second, as a dry run measures them on the two cores for which the budgets are
 OF_SOURCES = ["lin2023", "munkhoeva2018", "buchel2024", "wacker2022-gaussian", "wacker2022-polynomial",
               "wacker2022-polynomial-positive", "wacker2022-polynomial-7", "wacker2022-polynomial-7-positive",
               "wacker2022-polynomial-20", "wacker2022-polynomial-20-cod-rna",
