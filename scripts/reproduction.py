@@ -109,7 +109,7 @@ sentences from results; only what describes a protocol is typed.
 FLAWS_INTRODUCTION = """\
 `python scripts/protocol_flaws.py` runs each protocol with its flaw and without, all else the same. The difference has
 its 95 % interval over the runs; accuracies differ in points, errors in percent of the error without the flaw. What it
-is worth to choose σ on the test part stands on the page of
+is worth to choose σ on the test part on more data, and λ with it, stands on the page of
 [Wu et al. 2016](reproduction/wu2016.md#what-else-came-out).
 Bins of test rows alone change no score, on any data: a column that no training row has gets the weight 0.
 """

@@ -1,5 +1,6 @@
 """From a file of one's own to a table, as a user does it."""
 
+import hashlib
 import json
 import re
 
@@ -230,3 +231,38 @@ def test_methods_with_unequal_columns_are_told_with_the_numbers_before_and_after
     assert "columns" not in validated.stderr
     again = rffbench_in(tmp_path, "run", "own.yaml", "--workers", "1", "--results", "equal")
     assert "unequal" not in again.stdout
+
+
+def card_of(name, columns):
+    """A card of mine.csv, whose first 12 rows are for training, with these targets."""
+    checksum = hashlib.sha256((NUMBERS * 5).encode()).hexdigest()
+    file = f"{{name: mine.csv, checksum: 'sha256:{checksum}', urls: ['file:mine.csv']}}"
+    return (
+        f"name: {name}\ntitle: Mine\ntask: regression\nrows: 20\ncolumns: 2\nlicence: none\ncitation: none\n"
+        f"split: {{rule: given, train: 12, test: 8}}\nformat: {{kind: csv, {columns}}}\nfiles: [{file}]\n"
+    )
+
+
+@pytest.mark.slow
+def test_the_error_of_two_targets_is_the_mean_of_both(rffbench_in, mine):
+    (mine / "mine.csv").write_text(NUMBERS * 5)
+    cards = {"both": "targets: [2, 3]", "one": "target: 2, ignore: [3]", "other": "target: 3, ignore: [2]"}
+    for name, columns in cards.items():
+        (mine / f"{name}.yaml").write_text(card_of(name, columns))
+    config = (
+        "name: own\ndatasets: [./both.yaml, ./one.yaml, ./other.yaml]\nn_features: [2]\nscores: [mse]\ntrials: 1\n"
+        "kernel_error_points: 0\nmethods:\n  exact: {features: none, solver: {name: kernel-ridge, lambda: [0.1]}}\n"
+        "  RFF: {features: fourier, solver: {name: ridge, lambda: [0.1]}}\n"
+    )
+    (mine / "own.yaml").write_text(config)
+    done = rffbench_in(mine, "run", "own.yaml", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (mine / "results" / "own" / "trials.jsonl").read_text().splitlines()]
+    assert len(rows) == 6
+    mse = {row["dataset"]: row["metrics"]["mse"] for row in rows if row["method"] == "exact"}
+    assert mse["both"] == pytest.approx((mse["one"] + mse["other"]) / 2)
+
+    (mine / "own.yaml").write_text(config + "  boosted: {features: none, solver: {name: boosting}}\n")
+    refused = rffbench_in(mine, "validate", "own.yaml")
+    assert refused.returncode == 2
+    assert "methods.boosted.solver: the solver boosting learns one target, and both has 2" in refused.stderr

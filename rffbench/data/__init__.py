@@ -29,7 +29,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Dataset:
-    """A whole dataset, memory-mapped or streamed: ``X`` (n, d) and ``y`` (n,) float64; binary classes are −1 and +1."""
+    """A whole dataset, memory-mapped or streamed: ``X`` (n, d) and ``y`` (n,) float64, of several targets (n, targets);
+    binary classes are −1 and +1."""
 
     card: Card
     X: np.ndarray | Stream
@@ -128,8 +129,9 @@ def train_test(
     train = train[:train_rows]
     y_train, y_test = data.y[train], data.y[test]
     if target == "standard" and data.card.task == "regression":
-        mean, std = y_train.mean(), y_train.std()
-        y_train, y_test = (y_train - mean) / (std or 1.0), (y_test - mean) / (std or 1.0)
+        mean, std = y_train.mean(axis=0), y_train.std(axis=0)
+        std = np.where(std > 0, std, 1.0)
+        y_train, y_test = (y_train - mean) / std, (y_test - mean) / std
     fitted_on = np.arange(data.card.rows) if preprocess_fit == "all" else np.sort(train)
     scaled = _scaled(data.card, data.X, fitted_on, train, test, preprocess, preprocess_fit, dtype, apart)
     return Split(scaled[0], y_train, scaled[1], y_test, data.card.task, data.card)
@@ -169,7 +171,8 @@ def describe(name: str) -> dict[str, Any]:
     card = load_card(name)
     return {
         "name": card.name, "title": card.title, "task": card.task, "rows": card.rows, "columns": card.columns,
-        "train": card.n_train, "test": card.n_test, "split": card.split.rule, "classes": dict(card.classes),
+        "targets": card.targets, "train": card.n_train, "test": card.n_test, "split": card.split.rule,
+        "classes": dict(card.classes),
         "balance": {label: count / card.rows for label, count in card.classes.items()},
         "positive": list(card.labels.positive) if card.labels else [], "licence": card.licence,
         "citation": card.citation, "paper": card.paper, "mark": card.mark, "notes": card.notes,

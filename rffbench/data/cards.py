@@ -26,7 +26,7 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.data.cells import identity
-from rffbench.data.formats import Count, CsvFormat, File, Format, Inside, Model, ShardsFormat, Source
+from rffbench.data.formats import LAST, Count, CsvFormat, File, Format, Inside, Model, ShardsFormat, Source
 from rffbench.errors import ConfigError, unknown
 from rffbench.plugins.guarded import load_added
 from rffbench.resources import resource_folder
@@ -187,14 +187,26 @@ class Card(Model):
         if not isinstance(self.format, CsvFormat):
             return
         ignored = self.format.ignore or ()
-        width = self.columns + 1 + len(ignored)
-        for key, columns in {"target": (self.format.target,), "ignore": ignored}.items():
+        targets, key_of_targets = self.format.learnt, "targets" if self.format.targets else "target"
+        if self.format.targets and self.task != "regression":
+            raise Misplaced("several targets are for a regression", "format", "targets")
+        if self.format.targets and self.format.target != LAST:
+            raise Misplaced("takes the place of 'target'; leave one of them out", "format", "targets")
+        width = self.columns + len(targets) + len(ignored)
+        for key, columns in {key_of_targets: targets, "ignore": ignored}.items():
             for column in columns:
                 if not -width <= column < width:
                     problem = f"{column}: there are {width} columns, counted from 0, by what 'columns' says"
                     raise Misplaced(problem, "format", key)
-        if len({column % width for column in (self.format.target, *ignored)}) <= len(ignored):
+        if len({column % width for column in targets}) < len(targets):
+            raise Misplaced("a column is named twice", "format", "targets")
+        if len({column % width for column in (*targets, *ignored)}) < len(targets) + len(ignored):
             raise Misplaced("a column is named twice, or is the target", "format", "ignore")
+
+    @property
+    def targets(self) -> int:
+        """The number of targets of each row."""
+        return len(self.format.learnt) if isinstance(self.format, CsvFormat) else 1
 
     @property
     def n_train(self) -> int:
@@ -227,7 +239,7 @@ class Card(Model):
     def most_bytes(self) -> int:
         """A bound on the bytes of any of the files, unpacked: unpacking stops there."""
         ignored = len(self.format.ignore or ()) if isinstance(self.format, CsvFormat) else 0
-        return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * (self.columns + 1 + ignored))
+        return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * (self.columns + self.targets + ignored))
 
     @property
     def content_hash(self) -> str:

@@ -101,18 +101,19 @@ def blocks(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[
 
 def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
     """Blocks (X, target) of a card's text. Numbers are exact (read by ``float``); NaN is a missing value that the card
-    allows; a word is replaced by its index on the card. Class labels are texts, as written."""
+    allows; a word is replaced by its index on the card. Class labels are texts, as written. Several targets are the
+    columns of (b, targets)."""
     rows = records(Lines(stream, layout.comment), layout.delimiter, layout.quote)
     if layout.header:
         next(rows, None)
     width = 0
-    for lines, table in blocks(rows, card.columns + 1):
+    for lines, table in blocks(rows, card.columns + card.targets):
         width = width or len(table[0])
-        absent = [each for each in (layout.target, *(layout.ignore or ())) if not -width <= each < width]
+        absent = [each for each in (*layout.learnt, *(layout.ignore or ())) if not -width <= each < width]
         if absent:
             raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
-        at = layout.target % width
-        left_out = {at, *(column % width for column in layout.ignore or ())}
+        at = [column % width for column in layout.learnt]
+        left_out = {*at, *(column % width for column in layout.ignore or ())}
         inputs = [column for column in range(width) if column not in left_out]
         for line, row in zip(lines, table, strict=True):
             if len(row) != width:
@@ -137,15 +138,21 @@ def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
         if any(found.missing[column] and column not in card.missing for column in range(len(inputs))):
             line, column, text = found.first_missing[0]
             raise ValueError(f"{place(line, column)}: {text!r} is not a number")
-        labels = [row[at].strip() for row in table]
         if card.task == "regression":
-            targets = [number(label) for label in labels]
-            for line, label, value in zip(lines, labels, targets, strict=True):
-                if value is None or not math.isfinite(value):
-                    raise ValueError(f"line {line}, column {at + 1}: {label!r} is not a number")
-            yield X, np.array(targets, dtype=np.float64)
+            found_targets = [_numbers_in(table, lines, column) for column in at]
+            yield X, found_targets[0] if len(at) == 1 else np.column_stack(found_targets)
         else:
-            yield X, np.array(labels, dtype=object)
+            yield X, np.array([row[at[0]].strip() for row in table], dtype=object)
+
+
+def _numbers_in(table: Sequence[Sequence[str]], lines: Sequence[int], column: int) -> np.ndarray:
+    """The finite numbers of a column; ValueError, with its place, for anything else."""
+    texts = [row[column].strip() for row in table]
+    values = [number(text) for text in texts]
+    for line, text, value in zip(lines, texts, values, strict=True):
+        if value is None or not math.isfinite(value):
+            raise ValueError(f"line {line}, column {column + 1}: {text!r} is not a number")
+    return np.array(values, dtype=np.float64)
 
 
 def coded(texts: Sequence[str], words: Sequence[str] | None, places: Sequence[str]) -> np.ndarray:

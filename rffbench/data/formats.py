@@ -97,8 +97,12 @@ class ArffFormat(Model):
     kind: Literal["arff"]
 
 
+LAST = -1  # the number of the last column
+
+
 class CsvFormat(Model):
-    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end.
+    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end; or a regression's
+    ``targets`` in several columns.
 
     ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
     the characters ``quote``, a delimiter is part of a value. A blank as the delimiter means one or more blanks. Lines
@@ -106,12 +110,18 @@ class CsvFormat(Model):
     """
 
     kind: Literal["csv"]
-    target: int = -1
+    target: int = LAST
+    targets: Annotated[tuple[int, ...], Field(min_length=2)] | None = None
     delimiter: Annotated[str, yamlfile.pattern(r"^[^\"\r\n]$", "a single character, and no quote")] = ","
     header: bool = False
     ignore: tuple[int, ...] | None = None
     quote: Annotated[str, yamlfile.pattern(r"^[^\r\n]$", "a single character")] | None = None
     comment: Annotated[str, yamlfile.pattern(r"^[^\s]$", "a single character, and no blank")] | None = None
+
+    @property
+    def learnt(self) -> tuple[int, ...]:
+        """The columns of the target, or of the targets."""
+        return self.targets or (self.target,)
 
 
 class NpzFormat(Model):

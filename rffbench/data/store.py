@@ -1,8 +1,9 @@
 """The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
 
-A dataset's folder has X.npy (n, d) float64 in C order, y.npy (n,) float64, folds.npy (n,) if its split has folds, and
-meta.json. It is moved into place when it is complete. Its name is the arrays' hash, so cards that differ only in the
-split share it. Rows are in the order of the files; training rows come first if the files have parts.
+A dataset's folder has X.npy (n, d) float64 in C order, y.npy (n,) float64 or (n, targets) of several targets,
+folds.npy (n,) if its split has folds, and meta.json. It is moved into place when it is complete. Its name is the hash
+of the arrays, so cards that differ only in the split share it. Rows are in the order of the files; training rows come
+first if the files have parts.
 
 meta.json has the arrays' checksum. A run compares it once with the bytes on the disk. A worker that opens the arrays
 compares the files' sizes and times with those of that moment; if these differ, or if another user owns the files, it
@@ -185,8 +186,8 @@ def _opened(card: Card) -> tuple[Arrays, dict[str, Any]] | None:
         folds = np.load(folder / "folds.npy", mmap_mode="r") if card.split.rule == "folds" else None
         # If another card made the arrays, their parts were not compared with this card's split.
         mine = meta["arrays_hash"] == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
-        right = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
-        whole = right and (folds is None or folds.shape == y.shape)
+        right = X.shape == (card.rows, card.columns) and y.shape == _shape_of_targets(card)
+        whole = right and (folds is None or folds.shape == (card.rows,))
         return (Arrays(X, y, folds), meta) if mine and whole and meta["checksum"] else None
     except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError):
         return None
@@ -229,11 +230,15 @@ def _reserve(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
+def _shape_of_targets(card: Card) -> tuple[int, ...]:
+    return (card.rows,) if card.targets == 1 else (card.rows, card.targets)
+
+
 def _build(card: Card, paths: list[Path], folder: Path) -> None:
     shape = (card.rows, card.columns)
     X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=shape)
     _reserve(folder / "X.npy")
-    y = np.empty(card.rows)
+    y = np.empty(_shape_of_targets(card))
     filled = 0
     parts: Counter[str] = Counter()
     for block, target in checked_blocks(card, paths, parts):

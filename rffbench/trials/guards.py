@@ -168,19 +168,20 @@ def check_map(features: Any, X: Rows) -> None:
     mapped(features, X[:1], columns_of(features))
 
 
-def check_predictions(predicted: Any, solver: Any, n: int, labels: NDArray | None) -> None:
-    """ValueError, naming the solver, unless ``predicted`` is a finite number for each of n rows, and one of the
-    ``labels`` of the training rows if there are labels."""
+def check_predictions(predicted: Any, solver: Any, due: tuple[int, ...], labels: NDArray | None) -> None:
+    """ValueError, naming the solver, unless ``predicted`` is finite numbers of the shape ``due``, (n,) or (n, targets),
+    and each one of the ``labels`` of the training rows if there are labels."""
     who = f"{type(solver).__name__}.predict"
     shape = getattr(predicted, "shape", None)
-    if not isinstance(predicted, np.ndarray) or shape != (n,):
+    if not isinstance(predicted, np.ndarray) or shape != due:
         what = type(predicted).__name__ if shape is None else f"shape {shape}"
-        hint = "; predicted.ravel() would be right" if shape == (n, 1) else ""
-        raise ValueError(f"{who} must give an array of one number per row, shape ({n},), got {what}{hint}")
+        hint = "; predicted.ravel() would be right" if shape == (*due, 1) else ""
+        each = "one number" if len(due) == 1 else f"{due[1]} numbers"
+        raise ValueError(f"{who} must give an array of {each} per row, shape {due}, got {what}{hint}")
     if predicted.dtype.kind not in "biuf":
         raise ValueError(f"{who} must give real numbers, got dtype {predicted.dtype}")
     if not np.isfinite(predicted).all():
-        row = int(np.flatnonzero(~np.isfinite(predicted))[0])
+        row = int(np.argwhere(~np.isfinite(predicted))[0][0])
         raise ValueError(f"{who} gives {predicted[row]} for row {row} of the test rows; it must give finite numbers")
     if labels is not None and not (known := np.isin(predicted, labels)).all():
         listed = ", ".join(f"{label:g}" for label in labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")

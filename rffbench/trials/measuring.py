@@ -279,16 +279,17 @@ def spectral_decay(mapped: MapOnPoints) -> float:
 
 def surrogate_dimension(mapped: MapOnPoints) -> float:
     """tr((yyᵀ + nI)K̃)/(n²λ), K̃ = ZZᵀ, λ = 1/√n: D of Liu et al. 2020 (Eq. 10) with the features' kernel matrix. y is
-    taken as it is: ±1 for two classes."""
+    taken as it is: ±1 for two classes; of several targets it is their matrix."""
     Z, n = mapped.Z, len(mapped.Z)
-    aligned = float(np.square(_targets(mapped) @ Z).sum())
+    aligned = float(np.square(_targets(mapped).T @ Z).sum())
     return (aligned + n * float(np.square(Z).sum())) / (n * mapped.points.penalty)
 
 
 def kernel_surrogate_dimension(mapped: MapOnPoints) -> float:
     """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the exact kernel: D of Liu et al. 2020, Eq. 10; at most 2/λ if y is ±1."""
     K, y, n = mapped.points.kernel_matrix, _targets(mapped), len(mapped.points.X)
-    return float(y @ K @ y + n * np.trace(K)) / (n * mapped.points.penalty)
+    aligned = np.trace(np.atleast_2d(y.T @ K @ y))
+    return float(aligned + n * np.trace(K)) / (n * mapped.points.penalty)
 
 
 def _targets(mapped: MapOnPoints) -> NDArray[np.float64]:

@@ -104,10 +104,9 @@ class Problem:
 
     @cached_property
     def learnt(self) -> NDArray[np.float64]:
-        """The training targets in the form that ridge learns: values or −1/+1, (n, 1), or (n, classes) for more than
-        two classes."""
-        y = np.asarray(self.split.y_train)
-        return class_targets(y, self.labels) if self.labels is not None else y[:, None]
+        """The training targets in the form that ridge learns: values, (n, targets); −1/+1, (n, 1), or (n, classes) for
+        more than two classes."""
+        return _learnt(np.asarray(self.split.y_train), self.labels)
 
     @property
     def targets(self) -> Any:
@@ -135,7 +134,7 @@ class Problem:
     def predict(self, solver: Any) -> tuple[NDArray, float]:
         """Predictions for the test rows and the seconds they took, fetching and scaling the rows left out."""
         predicted, seconds = self._unchecked(solver)
-        check_predictions(predicted, solver, len(self.split.y_test), self.labels)
+        check_predictions(predicted, solver, self.split.y_test.shape, self.labels)
         return predicted, seconds
 
     def _unchecked(self, solver: Any) -> tuple[NDArray, float]:
@@ -176,7 +175,7 @@ class Problem:
                 works["predict_s"] = predict
             parts = dict(zip(works, timer.timed(*works.values()), strict=True))
         if predicted is not None:
-            check_predictions(predicted, solver, len(self.split.y_test), self.labels)
+            check_predictions(predicted, solver, self.split.y_test.shape, self.labels)
         seconds = {
             **{name: part.seconds for name, part in parts.items()},
             "contended": either(*(part.contended for part in parts.values())),
@@ -337,8 +336,15 @@ class Problem:
         X = rows[self.subsample]
         y = (split.y_test if test else split.y_train)[self.subsample]
         y.setflags(write=False)
-        learnt = class_targets(y, self.labels) if self.labels is not None else np.asarray(y, dtype=np.float64)[:, None]
+        learnt = _learnt(y, self.labels)
         return Points(X, make_kernel(self.kernel, self.gamma), y, learnt, second and (lambda: rows[second()]))
+
+
+def _learnt(y: NDArray, labels: NDArray | None) -> NDArray[np.float64]:
+    """Targets as the columns that ridge learns."""
+    if labels is not None:
+        return class_targets(y, labels)
+    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
 
 
 SAMPLES = ("kernel error", "kernel error, second sample")

@@ -31,7 +31,8 @@ BINS = 15  # bins of the calibration error
 
 @dataclass
 class Predictions:
-    """A solver's predictions for the test rows: true labels or values ``y`` (n,) and ``predicted`` ones (n,).
+    """A solver's predictions for the test rows: true labels or values ``y`` (n,) and ``predicted`` ones (n,), or
+    of several targets both (n, targets).
 
     ``scores`` (n, c) are decision scores, one column per class; ``probabilities`` (n, c) sum to 1; columns are in the
     order of ``classes`` (c,). A regression has neither.
@@ -124,8 +125,9 @@ def mse(found: Predictions) -> float:
 
 
 def r2(found: Predictions) -> float:
-    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows."""
-    return 1 - float(np.square(found.y - found.predicted).sum() / np.square(found.y - np.mean(found.y)).sum())
+    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows, of each target; the sums are over all targets."""
+    deviations = np.square(found.y - np.mean(found.y, axis=0))
+    return 1 - float(np.square(found.y - found.predicted).sum() / deviations.sum())
 
 
 class Score(ABC):

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+from pydantic import ValidationError
 
+from rffbench import data
 from rffbench.data import parse, store, unpack
 from rffbench.data.cards import Card, load_card
 from rffbench.data.split import split_rows
@@ -110,6 +112,56 @@ def test_csv_with_header_delimiter_and_target_first(tmp_path):
     found, y = prepared(card(put(tmp_path, {"a.csv": b"\n".join(rows)}), layout))
     np.testing.assert_array_equal(found, X)
     np.testing.assert_array_equal(y, [1, -1, 1, -1])
+
+
+PAIR = {"task": "regression", "classes": {}, "labels": None, "rows": 2, "columns": 1}
+
+
+def test_a_regression_may_have_targets_in_several_columns(tmp_path):
+    files = put(tmp_path, {"a.csv": b"1,0.5,2\n3,1.5,4\n"})
+    both = card(files, {"kind": "csv", "targets": [0, -1]}, **PAIR)
+    X, y = prepared(both)
+    assert X.tolist() == [[0.5], [1.5]]
+    assert y.tolist() == [[1, 2], [3, 4]]
+    assert both.targets == 2
+    one = card(files, {"kind": "csv", "target": 0, "ignore": [2]}, **PAIR)
+    assert prepared(one)[1].tolist() == [1, 3]
+    assert one.arrays_hash != both.arrays_hash
+
+
+def test_targets_are_standardised_each_by_itself(tmp_path, monkeypatch):
+    files = put(tmp_path, {"a.csv": b"1,0.5,10\n3,1.5,30\n5,2.5,80\n7,3.5,80\n"})
+    both = card(files, {"kind": "csv", "targets": [0, 2]}, **{**PAIR, "rows": 4})
+    monkeypatch.setattr("rffbench.data.userfile.find", lambda name, data_hash="": both)
+    split = data.train_test("small", seed=0, trial=0, target="standard")
+    assert split.y_train.shape == split.y_test.shape == (2, 2)
+    np.testing.assert_allclose(split.y_train.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(split.y_train.std(axis=0), 1)
+
+
+@pytest.mark.parametrize(
+    ("format_", "changes", "said"),
+    [
+        ({"targets": [0, 2]}, {"task": "classification", "classes": {"1": 1, "3": 1}, "labels": {"positive": ["1"]}},
+         "several targets are for a regression"),
+        ({"targets": [0, 2], "target": 1}, {}, "takes the place of 'target'; leave one of them out"),
+        ({"targets": [0, -3]}, {}, "a column is named twice"),
+        ({"targets": [0, 2], "ignore": [2]}, {}, "a column is named twice, or is the target"),
+        ({"targets": [0, 3]}, {}, "3: there are 3 columns, counted from 0"),
+        ({"targets": [0]}, {}, "at least 2 items"),
+    ],
+)  # fmt: skip
+def test_wrong_targets_are_refused(tmp_path, format_, changes, said):
+    files = put(tmp_path, {"a.csv": b"1,0.5,2\n3,1.5,4\n"})
+    with pytest.raises(ValidationError) as refused:
+        card(files, {"kind": "csv", **format_}, **{**PAIR, **changes})
+    assert said in str(refused.value)
+
+
+def test_a_second_target_that_is_no_number_is_refused_with_its_place(tmp_path):
+    files = put(tmp_path, {"a.csv": b"1,0.5,2\n3,1.5,x\n"})
+    with pytest.raises(DataError, match="line 2, column 3: 'x' is not a number"):
+        prepared(card(files, {"kind": "csv", "targets": [0, 2]}, **PAIR))
 
 
 @pytest.mark.parametrize(("kind", "content"), [("csv", CSV), ("arff", ARFF), ("libsvm", LIBSVM)])

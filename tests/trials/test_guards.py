@@ -257,7 +257,7 @@ def test_labels_may_have_any_real_type(monkeypatch):
 
 def test_a_message_lists_a_few_labels_of_many():
     with pytest.raises(ValueError, match=r"gives -1, which is not a label of the training rows \(0, 1, 2, 3, 4, …\)"):
-        check_predictions(np.array([-1.0]), SimpleNamespace(), 1, np.arange(30.0))
+        check_predictions(np.array([-1.0]), SimpleNamespace(), (1,), np.arange(30.0))
 
 
 def test_checking_predictions_is_no_part_of_their_time(monkeypatch):
