@@ -275,6 +275,8 @@ FLAWS = [
     Flaw(APPENDED, "wacker2022", "housing-gp", "mse", lambda: appended("housing-gp", Process(80, 8))),
     Flaw(APPENDED_OF_POWERS.format(7), "wacker2022", "housing-gp", "mse",
          lambda: appended("housing-gp", Process(80, 4, degree=7), seeds=20)),
+    Flaw(APPENDED_OF_POWERS.format(3), "wacker2022", "naval", "mse",
+         lambda: appended("naval", Process(80, 0.015625, degree=3), seeds=20, repeats=5)),
     Flaw(APPENDED_OF_POWERS.format(3), "wacker2022", "letter", "accuracy",
          lambda: appended("letter", Process(256, 0.001, degree=3, positive=True), seeds=20, repeats=5)),
     Flaw("test images are scaled by themselves (RFF)", "wacker2022", "mnist", "accuracy",

@@ -161,6 +161,7 @@ AGAIN = [
         {"dataset": ["kin8nm"], "method": ["product signs", "product srht"], "n_features": [24]},
         "mse",
     ),
+    ("wacker2022-polynomial-7", {"dataset": ["naval"], "method": ["product signs"], "n_features": [48]}, "mse"),
     (
         "wacker2022-polynomial-7-positive",
         {"dataset": ["energy"], "method": ["Maclaurin signs", "product sketch"], "n_features": [24]},
@@ -194,6 +195,7 @@ AGAIN = [
         {"dataset": ["penbased"], "method": ["binning 0.1", "RFF 1.12", "Nyström 1.12"], "n_features": [8]},
         "accuracy",
     ),
+    ("wu2016-covtype", {"dataset": ["covtype"], "method": ["RFF 1.12"], "n_features": [16]}, "accuracy"),
     ("wu2016-sigma", {"dataset": ["penbased"], "method": ["RFF", "Nyström"], "n_features": [16]}, "accuracy"),
     ("wu2016-cv", {"dataset": ["penbased"], "method": ["RFF", "Nyström"], "n_features": [16]}, "accuracy"),
     ("lin2023", {"dataset": ["elevators-gp"], "method": ["RFF", "Nystroem"], "n_features": [512]}, "rmse"),

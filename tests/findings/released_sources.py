@@ -79,6 +79,13 @@ def not_compared(page: str) -> str:
     return f"Of the released numbers {told} are not compared."
 
 
+@finding(PAGE_OF_NOTES)
+def likelihoods_of_wacker2022() -> str:
+    gaussian, polynomial = released("wacker2022_gaussian.csv"), released("wacker2022_polynomial.csv")
+    infinite = sum(row["likelihood"] == "not finite" for row in polynomial)
+    return f"Their {len(gaussian) + len(polynomial):,} log-likelihoods are not compared; {infinite} of them are not finite."
+
+
 for each in NOT_COMPARED:
     finding(PAGE_OF_NOTES)(functools.update_wrapper(functools.partial(not_compared, each), not_compared))
 
@@ -502,7 +509,7 @@ def what_came_out_of_wacker2022() -> str:
     assert set(verdicts.index) == {"holds", OPEN}
     assert set(claims["verdict_adjusted"]) == {OPEN}
     return (
-        f"{capital(share(cells))} of the cells that were run agree with the released files, some on MNIST, housing and letter only "
+        f"{capital(share(cells))} of the cells that were run agree with the released files, some on MNIST, housing, naval and letter only "
         f"with a flaw of their scripts, and none of {len(claims)} claims, each on a dataset, is refuted: "
         f"{verdicts['holds']} hold at every size, none after the correction for all of them."
     )
@@ -511,12 +518,16 @@ def what_came_out_of_wacker2022() -> str:
 @finding(PAGE_OF_NOTES)
 def rows_appended_at_every_seed() -> str:
     kernel = "test rows are appended to the rows of the next seed (the polynomial kernel of degree {})"
-    housing, letter = flaw(kernel.format(7), "housing-gp"), flaw(kernel.format(3), "letter")
+    housing, naval, letter = (
+        flaw(kernel.format(degree), name) for degree, name in ((7, "housing-gp"), (3, "naval"), (3, "letter"))
+    )
     assert float(housing["high"]) < 0 < float(letter["low"])
+    assert float(naval["high"]) < 0
     return (
         "Their script keeps one list of rows over all seeds: it adds each seed's test rows to it, and splits it again for the "
         "next seed. So rows repeat, a test row may be among the training rows, and the noise counts for less. With products of "
-        f"signs the mean squared error on housing (degree 7, 80 columns) is thus {-float(housing['effect']):.0f} % smaller, and "
+        f"signs the mean squared error on housing (degree 7, 80 columns) is thus {-float(housing['effect']):.0f} % smaller, "
+        f"that on naval (degree 3, 80 columns) {-float(naval['effect']):.0f} %, and "
         f"the accuracy on letter (degree 3, 256 columns) {float(letter['effect']):.1f} points higher."
     )
 
@@ -528,12 +539,15 @@ def which_files_have_rows_appended() -> str:
         return f"{len(cells) - len(differ(cells))} of {len(cells)}"
 
     housing = agreeing("wacker2022-polynomial-7", "dataset == 'housing-gp' and metric == 'mse'")
+    naval, naval_7 = (
+        agreeing(f"wacker2022-polynomial{degree}", "dataset == 'naval' and metric == 'mse'") for degree in ("", "-7")
+    )
     letter = agreeing(TO_REAL[0], "dataset == 'letter' and metric == 'accuracy'")
     letter_7 = agreeing(TO_REAL[1], "dataset == 'letter' and metric == 'accuracy'")
     small = "metric == 'mse' and dataset in ['housing-gp', 'yacht-resistance', 'concrete']"
     positive, appended = (agreeing(name, small) for name in (POSITIVE[1], "wacker2022-appended"))
     return (
-        f"So run, {housing} errors agree on housing (degree 7), and on letter {letter} accuracies (degree 3) and {letter_7} (degree 7). "
+        f"So run, {housing} errors agree on housing (degree 7), {naval} and {naval_7} on naval (degrees 3 and 7), and on letter {letter} accuracies (degree 3) and {letter_7} (degree 7). "
         f"Not all files are of such a script: of positive rows (degree 7, housing, yacht and concrete) {positive} errors agree "
         f"without appended rows, and {appended} with them."
     )
@@ -566,7 +580,7 @@ def kernel_errors_of_structured_projections() -> str:
     pairs = {"SORF": "RFF", "Maclaurin srht": "Maclaurin signs"}
     found = claims[claims["method"].map(pairs) == claims["baseline"]]
     gaussian = found[found["experiment"] == "wacker2022-gaussian"]
-    assert (gaussian["measured"] < 1).all()  # on every dataset in the mean over sizes
+    assert set(gaussian.loc[gaussian["measured"] >= 1, "dataset"]) == {"naval"}  # in the mean over sizes
     told = []
     for method in pairs:
         rows = gaussian[gaussian["method"] == method]

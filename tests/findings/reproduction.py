@@ -22,7 +22,7 @@ DESCRIBED = [
     r"classes from 0 on|letter's begin at 1\b|up to rank 64|on letter up to 32|on MNIST up to 256|but random binning up to 128, with seven classes up to 64\b",
     r"method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
     r"16 GB and about half an hour\b|of up to [45],\d+ columns|of complex maps (?:up to [46],\d+|2,048)|on MNIST (?:up to 3,072|1,024) columns|(?:too,|in their script;) up to 3,072 columns|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
-    r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to 2,048 columns(?:, on MNIST 4,096, where they have up to 10,240)?|a multiple of 1/271,617|from 192 columns on",
+    r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to (?:2,048 columns|4,096 columns, where they have up to 10,240)|a multiple of 1/271,617|from 192 columns on",
     r"twenty trials, where they have 500; on MNIST three, where they have 100",
     r"method: \[binning [^\]]*\]|has the score 0\b|at_most: (?:3\.88|2\.15 +# [^\n]+)|3\.88 % of the test rows",
     r"Ma and Belkin 2017 and 2019|EigenPro [12]\b|batches of 256 rows",
