@@ -19,7 +19,7 @@ DESCRIBED = [
     r"Table 2's|84\.9 % and 335,606 support vectors",  # the paper's
     r"y/100",
     r"a residual of 0\.001 or after 50 steps|at rank 8\b|λ of random binning is at least 0\.01",
-    r"classes from 0 on|letter's begin at 1\b|up to rank 64(?:, Fourier features up to 1,024, Nyström up to 512)?|on letter up to 32|on MNIST up to 128\b",
+    r"classes from 0 on|letter's begin at 1\b|up to rank 64(?:, with seven classes up to 32, Fourier features up to 1,024, Nyström up to 512)?|on letter up to 32|on MNIST up to 256\b",
     r"method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
     r"16 GB and about half an hour\b|of up to [45],\d+ columns|of complex maps (?:up to [46],\d+|2,048)|on MNIST (?:up to 3,072|1,024) columns|(?:too,|in their script;) up to 3,072 columns|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
     r"tests/\S+\.py|and 20 of the size of one column|n_features: \[[\d, ]+\]|as for degree 3\b|up to (?:2,048 columns|4,096 columns, where they have up to 10,240)|a multiple of 1/271,617|from 192 columns on",
