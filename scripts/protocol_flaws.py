@@ -2,7 +2,7 @@
 
 Each protocol is run with its flaw and without, all else the same, and the differences become
 results/protocol-flaws.csv: a row for each flaw and dataset, with the mean of the paired runs and its 95 %
-interval. With WORDS only the flaws that are told with these words run; the other rows stay as they are.
+interval. WORDS runs only the flaws whose name has these words, and keeps the rows of all others.
 scripts/reproduction.py shows them in docs/reproduction.md. Accuracies differ in points, errors in percent of
 the error without the flaw.
 """
@@ -325,9 +325,14 @@ def measured(flaw: Flaw) -> dict[str, Any]:
 
 
 def main(words: str = "") -> int:
-    with FILE.open(encoding="utf-8", newline="") as lines:
-        before = {(row["flaw"], row["dataset"]): row for row in csv.DictReader(lines)}
-    rows = []
+    if not any(words in flaw.flaw for flaw in FLAWS):
+        print(f"no flaw has {words!r} in its name", file=sys.stderr)
+        return 2
+    before: dict[tuple[str, str], dict[str, Any]] = {}
+    if words:
+        with FILE.open(encoding="utf-8", newline="") as lines:
+            before = {(row["flaw"], row["dataset"]): row for row in csv.DictReader(lines)}
+    rows: list[dict[str, Any]] = []
     for flaw in FLAWS:
         if words in flaw.flaw:
             rows.append(measured(flaw))
@@ -342,4 +347,4 @@ def main(words: str = "") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(" ".join(sys.argv[1:])))

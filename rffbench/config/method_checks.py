@@ -192,12 +192,13 @@ def _check_solver(method: MethodSettings, made: Any, gamma: float, n_features: i
 
 
 def _check_targets(method: MethodSettings, learner: Any) -> None:
-    """The solver learns as many targets as its datasets have."""
-    several = {name: card.targets for name in method.datasets if (card := load_card(name)).targets > 1}
-    if several and hasattr(learner, "__sklearn_tags__") and not learner.__sklearn_tags__().target_tags.multi_output:
-        name, count = next(iter(several.items()))
-        problem = f"learns one target, and {name} has {count}; leave this method or {name} out"
-        raise Misplaced(f"the solver {method.solver['name']} {problem}", *method.place("solver"))
+    """The solver learns as many targets as its datasets have. One without scikit-learn's tags is not checked."""
+    if not hasattr(learner, "__sklearn_tags__") or learner.__sklearn_tags__().target_tags.multi_output:
+        return
+    for name in method.datasets:
+        if (count := load_card(name).targets) > 1:
+            problem = f"learns one target, and {name} has {count}; leave this method or {name} out"
+            raise Misplaced(f"the solver {method.solver['name']} {problem}", *method.place("solver"))
 
 
 def _check_flaws(method: MethodSettings, task: str, gives_scores: bool) -> None:

@@ -187,19 +187,19 @@ class Card(Model):
         if not isinstance(self.format, CsvFormat):
             return
         ignored = self.format.ignore or ()
-        targets, key_of_targets = self.format.learnt, "targets" if self.format.targets else "target"
-        if self.format.targets and self.task != "regression":
-            raise Misplaced("several targets are for a regression", "format", "targets")
-        if self.format.targets and self.format.target != LAST:
-            raise Misplaced("takes the place of 'target'; leave one of them out", "format", "targets")
+        targets, key = self.format.learnt, "targets" if self.format.targets else "target"
+        if key == "targets" and self.task != "regression":
+            raise Misplaced("several targets are for a regression", "format", key)
+        if key == "targets" and self.format.target != LAST:
+            raise Misplaced("takes the place of 'target'; leave one of them out", "format", key)
         width = self.columns + len(targets) + len(ignored)
-        for key, columns in {key_of_targets: targets, "ignore": ignored}.items():
+        for where, columns in {key: targets, "ignore": ignored}.items():
             for column in columns:
                 if not -width <= column < width:
                     problem = f"{column}: there are {width} columns, counted from 0, by what 'columns' says"
-                    raise Misplaced(problem, "format", key)
+                    raise Misplaced(problem, "format", where)
         if len({column % width for column in targets}) < len(targets):
-            raise Misplaced("a column is named twice", "format", "targets")
+            raise Misplaced("a column is named twice", "format", key)
         if len({column % width for column in (*targets, *ignored)}) < len(targets) + len(ignored):
             raise Misplaced("a column is named twice, or is the target", "format", "ignore")
 

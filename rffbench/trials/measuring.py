@@ -286,7 +286,8 @@ def surrogate_dimension(mapped: MapOnPoints) -> float:
 
 
 def kernel_surrogate_dimension(mapped: MapOnPoints) -> float:
-    """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the exact kernel: D of Liu et al. 2020, Eq. 10; at most 2/λ if y is ±1."""
+    """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the exact kernel: D of Liu et al. 2020, Eq. 10; at most 2/λ if y is ±1.
+    Of several targets y is their matrix, and yᵀKy a trace."""
     K, y, n = mapped.points.kernel_matrix, _targets(mapped), len(mapped.points.X)
     aligned = np.trace(np.atleast_2d(y.T @ K @ y))
     return float(aligned + n * np.trace(K)) / (n * mapped.points.penalty)

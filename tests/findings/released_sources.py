@@ -779,7 +779,19 @@ def random_binning_on_the_large_datasets() -> str:
             f"{of['Nyström', 256]:.1f} % with 256"
         )
 
-    return f"With σ and λ by cross-validation, on MNIST {told('mnist')}. On covtype {told('covtype')}."
+    chosen = results("wu2016-cv").trials.query("dataset == 'mnist' and method == 'binning'")["gamma"]
+    assert set(chosen) == {0.03}  # the first of its grid
+    first, smaller = (
+        of_wu("wu2016")
+        .query(f"dataset == 'mnist' and n_features == 16 and method == 'binning {sigma}'")["score"]
+        .mean()
+        for sigma in (0.03, 0.01)
+    )
+    return (
+        f"With σ and λ by cross-validation, on MNIST {told('mnist')}. On covtype {told('covtype')}. Of random binning on MNIST the "
+        f"first σ of the grid, 0.03, was chosen each time; with λ = 0.01 it has {first:.1f} % there, and a smaller one, 0.01, "
+        f"{smaller:.1f} %. Values between these were not tried."
+    )
 
 
 @functools.cache
