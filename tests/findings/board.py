@@ -230,7 +230,7 @@ def draws_by_scores_repeat_columns() -> str:
     leverage, surrogate = (found.loc[found["method"] == name, "distinct"] for name in DRAWS)
     at = board().at_cost("memory", COLUMNS)
     of_memory = {each.method: each for each in summaries(at.trials, DRAWS)}
-    assert [of_memory[name].verdict for name in DRAWS] == ["same", "undecided"]
+    assert [of_memory[name].verdict for name in DRAWS] == ["same", "same"]
     memory = cost_ratios(board().costs("memory").dropna(), COLUMNS)
     of_draws = [memory.xs((name, COLUMNS), level=("method", "n_features")).median() for name in DRAWS]
     return (
@@ -238,8 +238,8 @@ def draws_by_scores_repeat_columns() -> str:
         f"{surrogate.median():.0f} for surrogate scores, in the median over datasets ({leverage.min()} to {leverage.max()}, "
         f"{surrogate.min()} to {surrogate.max()}). A repeat is computed once: they take {of_draws[0]:.2f} and {of_draws[1]:.2f} "
         "times the memory of random Fourier features. At equal memory they have more columns, and leverage scores lose "
-        f"{losing(of_memory['leverage'])}, which is the same, surrogate scores {losing(of_memory['surrogate'])}, which is not "
-        "decided."
+        f"{losing(of_memory['leverage'])}, surrogate scores {losing(of_memory['surrogate'])}: by the rules of the board, "
+        "both are the same."
     )
 
 
@@ -292,9 +292,10 @@ def uniform_landmarks_miss_a_rare_class() -> str:
 @functools.cache
 def by_earlier_seconds() -> Board:
     """The board without the last timing of the named maps."""
-    assert [path.name for path in board().again["board-seconds"]][-1] == "board-seconds-again-named"
     before = board().before
     assert before is not None
+    left_out = set(board().again["board-seconds"]) - set(before.again["board-seconds"])
+    assert [path.name for path in left_out] == ["board-seconds-again-named"]
     return before
 
 
@@ -512,10 +513,15 @@ def shares_of_kernels() -> tuple[Number, Number]:
 @finding(ADVICE)
 def kernels_vary_the_loss_more_than_maps() -> str:
     every, few = shares_of_kernels()
+    at = {size: number(5, f"the share with {size} columns (exploratory)") for size in ("128", "256", "1,024")}
+    assert at["256"].low > 0.5
+    assert at["1,024"].low > 0.5
+    assert at["128"].low < 0.5 < at["128"].high
     return (
         f"Over five kernels the loss varies more than over five maps of the "
         f"Gaussian kernel on {share(every)}. Without the worst kernel and the worst map that is not decided: it is so "
-        f"on {share(few)}."
+        f"on {share(few)}. These are numbers with 512 columns. Exploratory: with 256 and 1,024 columns it varies more over "
+        f"kernels, too; with 128 columns that is not decided: it does on {share(at['128'])}."
     )
 
 

@@ -68,7 +68,7 @@ def sections(board: Board) -> list[Section]:
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
         found_out = answers(board)
-        asked, better = _questions(found_out), _verdicts(board)
+        asked, better = _questions(board, found_out), _verdicts(board)
     found = [_which(board), _how_far(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1],
              _chosen(board)]  # fmt: skip
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
@@ -156,16 +156,19 @@ def _verdicts(board: Board) -> Section:
     return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
 
-def _questions(found_out: Sequence[Answer]) -> list[Section]:
+def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
     found = []
     for answer in found_out:
+        shown = tables.answer_tables(answer)
+        if answer.number == 5 and (of_kernels := tables.kernels_by_columns(board)):
+            shown.append(of_kernels)
         said = []
         if answer.waits:
             said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")
         changes = f"What would change it: {answer.changes}" if answer.changes else ""
         said += [each for each in (answer.said, answer.hypothesis, answer.moderator, changes) if each]
         drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
-        found.append(Section(f"Question {answer.number}: {answer.asked}", said, tables.answer_tables(answer), drawn))
+        found.append(Section(f"Question {answer.number}: {answer.asked}", said, shown, drawn))
     return found
 
 

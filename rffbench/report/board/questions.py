@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -111,8 +111,9 @@ def _cautions(board: Board, found: Sequence[Summary]) -> str:
 
 
 def _processors(board: Board) -> dict[str, str]:
-    """By map, the processor that its seconds were measured on."""
-    return {name: timing.processor for timing in board.timings for name in timing.maps}
+    """By map, the processor that its seconds at the size of the questions were measured on."""
+    of_size = (timing for timing in board.timings if COLUMNS in timing.sizes)
+    return {name: timing.processor for timing in of_size for name in timing.maps}
 
 
 def data_dependent(board: Board) -> Answer:
@@ -362,9 +363,9 @@ def kernels(board: Board) -> Answer:
         return _waiting(Answer(5, asked), "board-kernels")
     of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
     known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
-    share = _share({name: each.then(lambda found: _is_more(*found[:2])) for name, each in known.items()},
+    share = _share({name: each.then(_more_of(slice(2))) for name, each in known.items()},
                    "share of datasets on which kernels vary more")  # fmt: skip
-    without = _share({name: each.then(lambda found: _is_more(*found[2:])) for name, each in known.items()},
+    without = _share({name: each.then(_more_of(slice(2, 4))) for name, each in known.items()},
                      "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
     said, fate = (
         ("Yes", "is confirmed: the interval lies above one half") if share.low > 0.5 else
@@ -373,8 +374,11 @@ def kernels(board: Board) -> Answer:
     )  # fmt: skip
     said += f": kernels vary more on {in_percent(share.value)} of the datasets "
     said += f"({in_percent(share.low)} to {in_percent(share.high)}). Without the worst kernel and the worst map "
-    said += f"{_without_worst(without)}: {in_percent(without.value)} "
-    said += f"({in_percent(without.low)} to {in_percent(without.high)})"
+    said += _on_most(without)
+    at_sizes = _at_other_sizes(board, of_kernels)
+    for size, (at_size, _) in at_sizes.items():
+        if (at_size.low > 0.5, at_size.high < 0.5) != (share.low > 0.5, share.high < 0.5):
+            said += f". Exploratory: with {size:,} columns {_on_most(at_size)}"
     reached = best_scores(board, of_kernels)
     pairs = {name: _beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
     called = ("between five kernels", "between five maps of the Gaussian kernel")
@@ -383,9 +387,8 @@ def kernels(board: Board) -> Answer:
         for at, each in enumerate(called)
     ]
     moderated = over_datasets(pairs, correlation, f"correlation of the log ratio with {BEST_SCORE}")
-    numbers = [share, without, moderated, *apart]
-    missing = board.missing([name for names in OF_KERNEL.values() for name in names], COLUMNS, "board-kernels")
-    missing += board.missing(OF_GAUSSIAN, COLUMNS)
+    numbers = [share, without, *chain.from_iterable(at_sizes.values()), moderated, *apart]
+    missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
     times = results.trials[TIMES_MEDIAN]
@@ -431,13 +434,38 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
             for name, here in rows.groupby("dataset")}  # fmt: skip
 
 
-def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str) -> OfTrials:
+def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
+    """At each other size that has run whole, the share of datasets on which kernels vary more, and the same without
+    the worst of each."""
+    found = {}
+    for size in sorted(of_kernels["n_features"].unique()):
+        if size == COLUMNS or _kernels_to_come(board, size):
+            continue
+        known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
+        share, without = (
+            _share({name: each.then(_more_of(which)) for name, each in known.items()},
+                   f"the share with {size:,} columns{but} (exploratory)")
+            for but, which in (("", slice(2)), (" without the worst of each", slice(2, 4)))
+        )  # fmt: skip
+        found[int(size)] = share, without
+    return found
+
+
+def _kernels_to_come(board: Board, columns: int) -> int:
+    """How many trials of the kernels and maps that question 5 compares are still to come at that many columns."""
+    return board.missing(METHODS_OF_KERNELS, columns, "board-kernels") + board.missing(OF_GAUSSIAN, columns)
+
+
+METHODS_OF_KERNELS = [name for names in OF_KERNEL.values() for name in names]
+"""The methods of board-kernels that question 5 compares."""
+
+
+def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str, columns: int = COLUMNS) -> OfTrials:
     """On one dataset the variance components of the loss: between kernels and between maps, and the same without the
     worst kernel and the worst map; NaN where a loss is missing."""
-    here, there = (rows[(rows["dataset"] == dataset) & (rows["n_features"] == COLUMNS)]
+    here, there = (rows[(rows["dataset"] == dataset) & (rows["n_features"] == columns)]
                    for rows in (of_kernels, board.losses))  # fmt: skip
-    methods = [name for names in OF_KERNEL.values() for name in names]
-    tables = [_by_trial(here, of).reindex(columns=methods) for of in ("cv", "loss")]
+    tables = [_by_trial(here, of).reindex(columns=METHODS_OF_KERNELS) for of in ("cv", "loss")]
     tables.append(_by_trial(there, "loss").reindex(columns=list(OF_GAUSSIAN)))
     same = tables[1].index.intersection(tables[2].index)
     errors, of_methods, of_maps = (table.reindex(same).to_numpy(float) for table in tables)
@@ -457,14 +485,20 @@ def _share(is_more: Mapping[str, OfTrials], called: str) -> Number:
     return over_datasets(is_more, lambda each: float(each.mean()), called)
 
 
-def _without_worst(share: Number) -> str:
-    """Whether kernels vary more on most datasets, in words."""
-    return "they do, too" if share.low > 0.5 else "they do not" if share.high < 0.5 else "that is not decided"
+def _on_most(share: Number) -> str:
+    """Whether kernels vary more on most datasets, too, in words."""
+    fate = "they do, too" if share.low > 0.5 else "they do not" if share.high < 0.5 else "that is not decided"
+    return f"{fate}: {in_percent(share.value)} ({in_percent(share.low)} to {in_percent(share.high)})"
 
 
 def _is_more(first: float, second: float) -> float:
     """1 where the first is larger, else 0; NaN where one is not known."""
     return np.nan if np.isnan([first, second]).any() else float(first > second)
+
+
+def _more_of(which: slice) -> Callable[[Sequence[float]], float]:
+    """`_is_more` of two among some variances."""
+    return lambda variances: _is_more(*variances[which])
 
 
 def _log_ratio(variances: Sequence[float]) -> float:

@@ -51,6 +51,18 @@ def joined(parts: Sequence[Results]) -> Results:
     return _only(replace(first, trials=trials, finished=finished), (folder == last) | (trials["method"] == BASELINE))
 
 
+def last_again(parts: Sequence[Results]) -> int:
+    """The number of the last folder that measured maps again: on datasets and at sizes that one before it has, too.
+    0 where no folder did; those that add sizes or datasets do not count, nor does RFF."""
+    seen, last = set[tuple[str, str, int]](), 0
+    for at, each in enumerate(parts):
+        rows = each.trials[each.trials["method"] != BASELINE]
+        cells = set(rows[["dataset", "method", "n_features"]].itertuples(index=False, name=None))
+        last = at if cells & seen else last
+        seen |= cells
+    return last
+
+
 def beside_baseline(results: Results) -> Results:
     """The trials of `joined` results that were measured in a session that measured RFF at 512 columns on their dataset;
     all, of a dataset without RFF there."""
@@ -63,12 +75,18 @@ def beside_baseline(results: Results) -> Results:
 
 @dataclass(frozen=True)
 class Timing:
-    """A session's ``maps`` but RFF, the ``day`` of its first trial, ISO text, and the ``processor``, in the manifest's
-    words; both are empty where they are not known."""
+    """A session's ``maps`` but RFF, their ``sizes`` in columns, the ``day`` of its first trial, ISO text, and the
+    ``processor``, in the manifest's words; day and processor are empty where they are not known."""
 
     maps: tuple[str, ...]
+    sizes: tuple[int, ...]
     day: str
     processor: str
+
+    def __str__(self) -> str:
+        ends = dict.fromkeys((f"{self.sizes[0]:,}", f"{self.sizes[-1]:,}"))
+        where = f"{self.day}, {self.processor or 'an unknown processor'}, {' to '.join(ends)} columns"
+        return f"{where}: {', '.join(self.maps)}"
 
 
 def timings(results: Results, folders: Sequence[Path]) -> list[Timing]:
@@ -76,12 +94,13 @@ def timings(results: Results, folders: Sequence[Path]) -> list[Timing]:
     runs = sorted(
         (str(run.get("started") or ""), str(run.get("cpu") or "")) for each in folders for run in runs_of(each)
     )
-    rows = pd.DataFrame({SESSION: results.trials[SESSION], "method": results.trials["method"], "at": results.finished})
+    rows = results.trials[[SESSION, "method", "n_features"]].assign(at=results.finished)
     found = []
     for _, mine in rows[rows["method"] != BASELINE].groupby(SESSION):
         first = str(mine["at"].min())
         processors = [cpu for started, cpu in runs if started <= first]
-        found.append(Timing(tuple(mine["method"].unique()), first[:10], processors[-1] if processors else ""))
+        sizes = tuple(sorted(int(size) for size in mine["n_features"].unique()))
+        found.append(Timing(tuple(mine["method"].unique()), sizes, first[:10], processors[-1] if processors else ""))
     return sorted(found, key=lambda each: each.day)
 
 

@@ -24,7 +24,7 @@ from rffbench.report.board.score import (
     losses,
     references,
 )
-from rffbench.report.board.sessions import Timing, beside_baseline, folders_of, joined, timings
+from rffbench.report.board.sessions import Timing, beside_baseline, folders_of, joined, last_again, timings
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import SESSION, AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
@@ -74,16 +74,8 @@ class Board:
     """By part, the folders in which some maps were measured again."""
     unread: list[str] = field(default_factory=list)
     """Why folders of parts are left out, which are there and cannot be read."""
-    earlier: Results | None = None
-    """board-seconds without the folder that was measured last; None where no map was measured again."""
-
-    @cached_property
-    def before(self) -> Board | None:
-        """The board by its earlier seconds; None where no map was measured again."""
-        if self.earlier is None:
-            return None
-        again = {**self.again, SECONDS: self.again[SECONDS][:-1]}
-        return replace(self, results={**self.results, SECONDS: self.earlier}, again=again, earlier=None)
+    before: Board | None = None
+    """The board by the seconds before the last ones that were measured again; None where no map was."""
 
     @cached_property
     def timings(self) -> list[Timing]:
@@ -168,8 +160,16 @@ class Board:
 
     def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
         """The gains of the maps at what ``baseline`` costs with that many columns; None where that is not measured."""
-        costs = self._costs_beside(of, columns, baseline)
-        return None if costs is None else at_cost(self.losses_of_maps, costs, self.known, columns, baseline)
+        if (view := (of, columns, baseline)) not in self._at_costs:
+            costs = self._costs_beside(of, columns, baseline)
+            found = None if costs is None else at_cost(self.losses_of_maps, costs, self.known, columns, baseline)
+            self._at_costs[view] = found
+        return self._at_costs[view]
+
+    @cached_property
+    def _at_costs(self) -> dict[tuple[Cost, int, str], AtCost | None]:
+        """`at_cost` by its arguments; kept, because tables and answers ask for the same."""
+        return {}
 
     def cost_to_reach(self, of: Cost, columns: int) -> pd.DataFrame | None:
         """What the maps cost that come to RFF's loss with that many columns (`rffbench.report.board.views`); None where
@@ -259,18 +259,23 @@ def load_board(folder: Path) -> Board:
         if results := _of_folder(load_results, folder / name, unread):
             found[name] = results
     elsewhere, again = dict[str, int](), dict[str, list[Path]]()
-    earlier = None
+    earlier, again_before = None, list[Path]()
     for name in (each for each in RATIOS if each in found):
         others = {path: _of_folder(load_results, path, unread) for path in folders_of(name, folder)[1:]}
         again[name] = [path for path, results in others.items() if results]
         measured = [found[name], *filter(None, others.values())]
         whole = joined(measured)
-        if name == SECONDS and again[name]:
-            earlier = beside_baseline(joined(measured[:-1]))
+        if name == SECONDS and (last := last_again(measured)):
+            earlier = beside_baseline(joined([each for at, each in enumerate(measured) if at != last]))
+            again_before = [path for at, path in enumerate(again[name], 1) if at != last]
         found[name] = beside_baseline(whole)
         elsewhere[name] = len(whole.trials) - len(found[name].trials)
     of_solvers = _of_folder(load_protocols, folder / SOLVERS, unread)
-    return Board(found, references(), of_solvers, elsewhere, again, unread, earlier)
+    board = Board(found, references(), of_solvers, elsewhere, again, unread)
+    if earlier is None:
+        return board
+    before = replace(board, results={**found, SECONDS: earlier}, again={**again, SECONDS: again_before})
+    return replace(board, before=before)
 
 
 def _of_folder(read: Callable[[Path], Read], folder: Path, unread: list[str]) -> Read | None:

@@ -66,7 +66,7 @@ class Summary:
 def gains_of(rows: pd.DataFrame, method: str) -> Gains:
     """One map's gains by dataset, of rows with dataset, method and gain."""
     mine = rows[rows["method"] == method]
-    return {str(dataset): each["gain"].to_numpy(float) for dataset, each in mine.groupby("dataset")}
+    return {str(dataset): each.to_numpy(float) for dataset, each in mine.groupby("dataset")["gain"]}
 
 
 def summary_of(method: str, gains: Gains, region: float = REGION, *, view: int = 0, outside: str = "") -> Summary:

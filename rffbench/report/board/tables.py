@@ -233,10 +233,39 @@ def by_columns(board: Board) -> Table:
             f"{REFERENCE_COLUMNS:,} columns on other seeds. So no trial is paired, and these means' noise is in no "
             "interval."
         )
+    return _by_size(title, found, board.compared, notes)
+
+
+def kernels_by_columns(board: Board) -> Table | None:
+    """The median gain of the kernels, each with every map of its own, over RFF of the Gaussian kernel at every size;
+    None where board-kernels has not run."""
+    if (results := board.results.get("board-kernels")) is None:
+        return None
+    of_kernels, methods = losses(results), [name for name in results.methods if name != BASELINE]
+    found = {
+        f"{size:,}": {each.method: each for each in summaries(at_columns(of_kernels, board.known, size), methods)}
+        for size in sorted(of_kernels["n_features"].unique())
+    }
+    notes = [EXPLORATORY_KERNELS]
+    for name, count in results.trials.groupby("method")["dataset"].nunique().items():
+        if count < len(results.datasets):
+            notes.append(f"{name} has run on {count} datasets alone; its medians are over these.")
+    return _by_size("Median gain over RFF of the Gaussian kernel at equal columns, in %", found, methods, notes)
+
+
+EXPLORATORY_KERNELS = (
+    "Exploratory: no verdict between single kernels was registered. Each kernel chooses its own σ, but for the "
+    "arc-cosine kernel, which has none."
+)
+"""What the table of kernels is not."""
+
+
+def _by_size(title: str, found: Mapping[str, Mapping[str, Summary]], methods: Sequence[str], notes: list[str]) -> Table:
+    """A row for each method, with its median gain at each size; `by_columns` says where there is none."""
     table = Table(title, ["map", *found], stub=1, notes=notes)
-    for name in board.compared:
-        most = max((of_size[name].datasets for of_size in found.values() if name in of_size), default=0)
+    for name in methods:
         of_map = [of_size.get(name) for of_size in found.values()]
+        most = max((each.datasets for each in of_map if each), default=0)
         cells = [_shown(each if each and each.datasets == most else None) for each in of_map]
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells])
@@ -274,9 +303,7 @@ def _timed(board: Board) -> list[str]:
     found = board.timings
     if len(found) < 2:
         return []
-    said = "; ".join(
-        f"{each.day}, {each.processor or 'an unknown processor'}: {', '.join(each.maps)}" for each in found
-    )
+    said = "; ".join(map(str, found))
     return [f"Seconds are ratios to RFF's of the same session, and not all are of one processor. {said}."]
 
 

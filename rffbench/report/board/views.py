@@ -250,9 +250,9 @@ def _at_sizes(measured: pd.Series, wanted: pd.DataFrame) -> pd.Series:
     """The measured ratios, by dataset, method and size, and those of ``wanted`` sizes in between."""
     found: dict[Any, float] = measured.to_dict()
     missing = wanted[[place not in found for place in wanted[measured.index.names].itertuples(index=False, name=None)]]
+    curves = dict(iter(measured.groupby(level=["dataset", "method"])))
     for place, of_map in missing.groupby(["dataset", "method"], sort=False):
-        mine = measured[measured.index.isin([place[0]], "dataset") & measured.index.isin([place[1]], "method")]
-        if mine.empty:
+        if (mine := curves.get(place)) is None:
             continue
         sizes = of_map["n_features"].to_numpy(float)
         read = between(np.log(mine.index.get_level_values("n_features").to_numpy(float)), np.log(mine.to_numpy()),

@@ -226,8 +226,8 @@ def test_an_answer_says_what_earlier_seconds_say_where_that_is_another_verdict(b
     seconds = board.results["board-seconds"]
     on_one = (seconds.trials["method"] != "Nyström") | (seconds.trials["dataset"] == DATASETS[0])
     few = replace(seconds, trials=seconds.trials[on_one])
-    again = {"board-seconds": [board.scores.folder]}
-    before, same = (questions.nystroem(replace(board, earlier=each, again=again)).said for each in (few, seconds))
+    earlier = [replace(board, results={**board.results, "board-seconds": each}) for each in (few, seconds)]
+    before, same = (questions.nystroem(replace(board, before=each)).said for each in earlier)
     assert "By the seconds measured before, Nyström is undecided: +10." in before
     assert "measured before" not in same
 

@@ -1,9 +1,12 @@
 """The answers to the board's questions, from trials that are made up so that the answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from rffbench.report.board import questions
+from rffbench.report.board import questions, tables
 from rffbench.report.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
 from rffbench.report.board.score import Reference, losses
 from rffbench.report.board.standing import Board
@@ -15,12 +18,12 @@ MAPS = [*FAMILIES["Fourier"], "Nyström", "TensorSketch", "TEFM", "leverage", "E
 TRIALS = range(4)
 
 
-def made_up(methods, row):
-    """Results of these maps at 512 columns, a trial's metrics being ``row(dataset, method, trial)``."""
-    rows = [(name, COLUMNS, method, trial, row(name, method, trial))
-            for name in DATASETS for method in methods for trial in TRIALS]  # fmt: skip
+def made_up(methods, row, sizes=(COLUMNS,)):
+    """Results of these maps at some sizes, a trial's metrics being ``row(dataset, method, trial)``."""
+    rows = [(name, size, method, trial, row(name, method, trial))
+            for name in DATASETS for size in sizes for method in methods for trial in TRIALS]  # fmt: skip
     features = {method: {"features": "fourier"} for method in methods}
-    config = log.config(datasets=DATASETS, n_features=[COLUMNS], methods=features, trials=len(TRIALS))
+    config = log.config(datasets=DATASETS, n_features=[*sizes], methods=features, trials=len(TRIALS))
     return log.results(rows, config)
 
 
@@ -125,6 +128,59 @@ def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
     assert (share.value, without_worst.value) == (1, 0)
     assert answer.said.startswith("Yes: kernels vary more on 100 % of the datasets")
     assert answer.said.endswith("Without the worst kernel and the worst map they do not: 0 % (0 % to 0 %).")
+
+
+def test_kernels_are_compared_at_every_size_that_has_run_whole():
+    """At 1,024 columns, where a trial of one kernel is missing, nothing is said; the table leaves no kernel out."""
+    rng = np.random.default_rng(3)
+
+    def of_kernel(_, method, __):
+        return {"accuracy": 80 - 5 * questions.METHODS_OF_KERNELS.index(method) + rng.normal(0, 0.1), "cv_error": 0.1}
+
+    def of_map(_, method, __):
+        return {"accuracy": 80 - 0.1 * OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
+
+    sizes = (256, COLUMNS, 1024)
+    of_kernels = made_up(questions.METHODS_OF_KERNELS, of_kernel, sizes)
+    board = Board({"board": made_up(OF_GAUSSIAN, of_map, sizes), "board-kernels": of_kernels}, KNOWN)
+    numbers = {each.name: each.value for each in questions.kernels(board).numbers}
+    assert numbers["the share with 256 columns (exploratory)"] == 1
+    assert numbers["the share with 1,024 columns without the worst of each (exploratory)"] == 1
+    table = tables.kernels_by_columns(board)
+    assert table.header == ["map", "256", "512", "1,024"]
+    assert [row[0] for row in table.rows] == questions.METHODS_OF_KERNELS[1:]
+    assert table.rows[0][1].startswith("-12.")  # 5 points less than RFF, of a unit of 40
+
+    assert "Exploratory" not in questions.kernels(board).said  # all sizes say the same
+
+    late = of_kernels.trials.query("n_features != 1024 or method != 'Matérn RFF' or dataset != 'eeg' or trial != 0")
+    partly = Board({**board.results, "board-kernels": replace(of_kernels, trials=late)}, KNOWN)
+    assert "1,024" not in " ".join(each.name for each in questions.kernels(partly).numbers)
+
+
+def test_a_size_at_which_the_answer_is_another_is_named():
+    """With 256 columns the kernels are alike."""
+    rng = np.random.default_rng(4)
+
+    def of_kernel(apart):
+        methods = questions.METHODS_OF_KERNELS
+        return lambda _, method, __: {
+            "accuracy": 80 - apart * methods.index(method) + rng.normal(0, 0.1),
+            "cv_error": 0.1,
+        }
+
+    def of_map(_, method, __):
+        return {"accuracy": 80 - OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
+
+    parts = [
+        made_up(questions.METHODS_OF_KERNELS, of_kernel(apart), [size]) for size, apart in ((256, 0), (COLUMNS, 5))
+    ]
+    both = made_up(questions.METHODS_OF_KERNELS, of_kernel(0), (256, COLUMNS))
+    of_kernels = replace(both, trials=pd.concat([each.trials for each in parts], ignore_index=True))
+    board = Board({"board": made_up(OF_GAUSSIAN, of_map, (256, COLUMNS)), "board-kernels": of_kernels}, KNOWN)
+    said = questions.kernels(board).said
+    assert said.startswith("Yes: kernels vary more on 100 % of the datasets")
+    assert said.endswith(". Exploratory: with 256 columns they do not: 0 % (0 % to 0 %).")
 
 
 def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():

@@ -20,20 +20,24 @@ MORE = METHODS | {"leverage-RFF": {"features": "leverage", "variant": "as-writte
 DATASETS = ["eeg", "magic04"]
 
 
-def folder(path, later=(), seconds=None, **config):
+def folder(path, later=(), seconds=None, wide=(), **config):
     """Two maps on two datasets, measured within the hour, or ten days later where they are named; or those that
-    ``seconds`` names, with what their fits took."""
+    ``seconds`` names, with what their fits took. They have 512 columns, or 1,024 where they are ``wide``."""
     rows = []
     for dataset in DATASETS:
         for method in seconds or METHODS:
             for trial in range(2):
-                spec = log.spec(dataset=dataset, method=method, n_features=512, multiple=None, trial=trial, **config)
+                size = 1024 if method in wide else 512
+                spec = log.spec(dataset=dataset, method=method, n_features=size, multiple=None, trial=trial, **config)
                 row = log.ok(spec, 80.0, feature_s=(seconds or {}).get(method, 1.0) - 0.3)  # the rest takes 0.3
                 day = "11" if (dataset, method) in later else "01"
                 rows.append({**row, "finished": f"2026-11-{day}T12:{len(rows):02}:00+00:00"})
     return log.write(
         path,
-        log.config(datasets=DATASETS, methods=MORE if seconds else METHODS, n_features=[512], trials=2) | config,
+        log.config(
+            datasets=DATASETS, methods=MORE if seconds else METHODS, n_features=[512, 1024][: 1 + bool(wide)], trials=2
+        )
+        | config,
         rows,
     )
 
@@ -94,8 +98,21 @@ def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tab
     }  # fmt: skip
     assert board.before.before is None
     (note,) = by_cost(board, "fit").notes
-    assert "2026-11-01, processor A: leverage-RFF; 2026-11-11, processor B: QMC." in note
+    assert "2026-11-01, processor A, 512 columns: leverage-RFF; 2026-11-11, processor B, 512 columns: QMC." in note
     assert by_cost(board.before, "fit").notes == []
+
+
+def test_a_folder_that_adds_a_size_is_no_measuring_again(tmp_path):
+    """The seconds of before are those without the folder that measured QMC again, also when a wider one comes last."""
+    folder(tmp_path / "board")
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
+    folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0, "QMC": 3.0})
+    folder(tmp_path / "board-seconds-again-wide", seconds={"RFF": 1.0, "QMC": 9.0}, wide=["QMC"])
+    board = load_board(tmp_path)
+    of_qmc = [each.costs("fit").query("method == 'QMC'") for each in (board, board.before)]
+    found = [dict(zip(each["n_features"], each["cost"].round(2), strict=True)) for each in of_qmc]
+    assert found == [{512: 3.0, 1024: 9.0}, {512: 4.0, 1024: 9.0}]
+    assert board.before.again == {"board-seconds": [tmp_path / "board-seconds-again-wide"]}
 
 
 def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
