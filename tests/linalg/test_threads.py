@@ -19,7 +19,16 @@ def in_steps(over, done):
     done.append(over.is_set())
 
 
-needs_two = pytest.mark.skipif(numba.get_num_threads() < 2, reason="one thread alone")
+needs_two = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread alone")
+
+
+@pytest.fixture(autouse=True)
+def all_threads():
+    """Two tasks that wait for each other need two threads, whatever a test before left in this process."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    yield
+    numba.set_num_threads(before)
 
 
 @needs_two
