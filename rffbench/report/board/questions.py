@@ -354,6 +354,9 @@ def _predicts(number: Number) -> str:
 
 # ---- 5: kernels against maps -----------------------------------------------------------------------------------------
 
+METHODS_OF_KERNELS = [name for names in OF_KERNEL.values() for name in names]
+"""The methods of board-kernels that question 5 compares."""
+
 
 def kernels(board: Board) -> Answer:
     """Question 5."""
@@ -363,21 +366,19 @@ def kernels(board: Board) -> Answer:
         return _waiting(Answer(5, asked), "board-kernels")
     of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
     known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
-    share = _share({name: each.then(_more_of(slice(2))) for name, each in known.items()},
-                   "share of datasets on which kernels vary more")  # fmt: skip
-    without = _share({name: each.then(_more_of(slice(2, 4))) for name, each in known.items()},
-                     "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
-    said, fate = (
-        ("Yes", "is confirmed: the interval lies above one half") if share.low > 0.5 else
-        ("No", "is refuted: the interval lies below one half") if share.high < 0.5 else
-        ("Not decided", "is not decided: the interval has one half in it")
-    )  # fmt: skip
+    share, without = _shares(known, "share of datasets on which kernels vary more",
+                             "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
+    said = _fate(share)
+    fate = {
+        "Yes": "is confirmed: the interval lies above one half", "No": "is refuted: the interval lies below one half",
+        "Not decided": "is not decided: the interval has one half in it",
+    }[said]  # fmt: skip
     said += f": kernels vary more on {in_percent(share.value)} of the datasets "
     said += f"({in_percent(share.low)} to {in_percent(share.high)}). Without the worst kernel and the worst map "
     said += _on_most(without)
     at_sizes = _at_other_sizes(board, of_kernels)
     for size, (at_size, _) in at_sizes.items():
-        if (at_size.low > 0.5, at_size.high < 0.5) != (share.low > 0.5, share.high < 0.5):
+        if _fate(at_size) != _fate(share):
             said += f". Exploratory: with {size:,} columns {_on_most(at_size)}"
     reached = best_scores(board, of_kernels)
     pairs = {name: _beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
@@ -435,29 +436,21 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
 
 
 def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
-    """At each other size that has run whole, the share of datasets on which kernels vary more, and the same without
-    the worst of each."""
+    """The `_shares` at each other size that has run whole."""
     found = {}
     for size in sorted(of_kernels["n_features"].unique()):
         if size == COLUMNS or _kernels_to_come(board, size):
             continue
         known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
-        share, without = (
-            _share({name: each.then(_more_of(which)) for name, each in known.items()},
-                   f"the share with {size:,} columns{but} (exploratory)")
-            for but, which in (("", slice(2)), (" without the worst of each", slice(2, 4)))
-        )  # fmt: skip
-        found[int(size)] = share, without
+        called = f"the share with {size:,} columns"
+        without = f"{called} without the worst of each (exploratory)"
+        found[int(size)] = _shares(known, f"{called} (exploratory)", without)
     return found
 
 
 def _kernels_to_come(board: Board, columns: int) -> int:
     """How many trials of the kernels and maps that question 5 compares are still to come at that many columns."""
     return board.missing(METHODS_OF_KERNELS, columns, "board-kernels") + board.missing(OF_GAUSSIAN, columns)
-
-
-METHODS_OF_KERNELS = [name for names in OF_KERNEL.values() for name in names]
-"""The methods of board-kernels that question 5 compares."""
 
 
 def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str, columns: int = COLUMNS) -> OfTrials:
@@ -480,25 +473,31 @@ def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str, columns: in
     return OfTrials(len(same), variances)
 
 
-def _share(is_more: Mapping[str, OfTrials], called: str) -> Number:
-    """The share of datasets on which the first of two variances is the larger one."""
-    return over_datasets(is_more, lambda each: float(each.mean()), called)
+def _shares(known: Mapping[str, OfTrials], called: str, without: str) -> tuple[Number, Number]:
+    """Of the `_variances` of all datasets, the share of datasets on which kernels vary more, and the same without the
+    worst of each."""
+
+    def share(first: int, name: str) -> Number:
+        is_more = {each: of.then(lambda found: _is_more(*found[first : first + 2])) for each, of in known.items()}
+        return over_datasets(is_more, lambda each: float(each.mean()), name)
+
+    return share(0, called), share(2, without)
+
+
+def _fate(share: Number) -> str:
+    """Whether kernels vary more on most datasets."""
+    return "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
 
 
 def _on_most(share: Number) -> str:
     """Whether kernels vary more on most datasets, too, in words."""
-    fate = "they do, too" if share.low > 0.5 else "they do not" if share.high < 0.5 else "that is not decided"
+    fate = {"Yes": "they do, too", "No": "they do not", "Not decided": "that is not decided"}[_fate(share)]
     return f"{fate}: {in_percent(share.value)} ({in_percent(share.low)} to {in_percent(share.high)})"
 
 
 def _is_more(first: float, second: float) -> float:
     """1 where the first is larger, else 0; NaN where one is not known."""
     return np.nan if np.isnan([first, second]).any() else float(first > second)
-
-
-def _more_of(which: slice) -> Callable[[Sequence[float]], float]:
-    """`_is_more` of two among some variances."""
-    return lambda variances: _is_more(*variances[which])
 
 
 def _log_ratio(variances: Sequence[float]) -> float:

@@ -145,9 +145,14 @@ class Board:
     @cached_property
     def at_each_size(self) -> dict[int, list[Summary]]:
         """The gains of the maps over RFF at equal columns, by the number of columns, where any is measured."""
-        sizes = sorted(self.losses["n_features"].unique())
-        found = {int(size): summaries(self.at_columns(size), self.compared) for size in sizes}
-        return {size: of_maps for size, of_maps in found.items() if of_maps}
+        return self.gains_by_size(self.losses_of_maps, self.compared)
+
+    def gains_by_size(self, found: pd.DataFrame, methods: Sequence[str]) -> dict[int, list[Summary]]:
+        """By the number of columns, the gains over RFF of ``methods``, whose losses are ``found``, at equal columns.
+        A size at which none is measured is left out."""
+        sizes = sorted(found["n_features"].unique())
+        by_size = {int(size): summaries(at_columns(found, self.known, size), methods) for size in sizes}
+        return {size: of_methods for size, of_methods in by_size.items() if of_methods}
 
     @cached_property
     def over_references(self) -> list[Summary]:

@@ -221,12 +221,11 @@ def _p(value: float | None) -> str:
 
 
 def by_columns(board: Board) -> Table:
-    """The median gain of every map at every size. A size that has not run on all of a map's datasets has none: the
-    median over some would be of other datasets than that at the next size."""
-    found = {f"{size:,}": {each.method: each for each in of_maps} for size, of_maps in board.at_each_size.items()}
+    """The median gain of every map at every size."""
+    found: dict[str, list[Summary]] = {f"{size:,}": of_maps for size, of_maps in board.at_each_size.items()}
     title, notes = "Median gain over RFF at equal columns, in %", []
     if board.over_references:
-        found[f"{REFERENCE_COLUMNS:,} *"] = {each.method: each for each in board.over_references}
+        found[f"{REFERENCE_COLUMNS:,} *"] = board.over_references
         trials = next(iter(board.known.values())).trials
         notes.append(
             f"* Over the losses that the gains' unit is made of: means of {trials} trials of RFF with "
@@ -241,32 +240,26 @@ def kernels_by_columns(board: Board) -> Table | None:
     None where board-kernels has not run."""
     if (results := board.results.get("board-kernels")) is None:
         return None
-    of_kernels, methods = losses(results), [name for name in results.methods if name != BASELINE]
-    found = {
-        f"{size:,}": {each.method: each for each in summaries(at_columns(of_kernels, board.known, size), methods)}
-        for size in sorted(of_kernels["n_features"].unique())
-    }
-    notes = [EXPLORATORY_KERNELS]
+    methods = [name for name in results.methods if name != BASELINE]
+    found = {f"{size:,}": of_all for size, of_all in board.gains_by_size(losses(results), methods).items()}
+    notes = [
+        "Exploratory: no verdict between single kernels was registered. Each kernel chooses its own σ, but for the "
+        "arc-cosine kernel, which has none."
+    ]
     for name, count in results.trials.groupby("method")["dataset"].nunique().items():
         if count < len(results.datasets):
             notes.append(f"{name} has run on {count} datasets alone; its medians are over these.")
     return _by_size("Median gain over RFF of the Gaussian kernel at equal columns, in %", found, methods, notes)
 
 
-EXPLORATORY_KERNELS = (
-    "Exploratory: no verdict between single kernels was registered. Each kernel chooses its own σ, but for the "
-    "arc-cosine kernel, which has none."
-)
-"""What the table of kernels is not."""
-
-
-def _by_size(title: str, found: Mapping[str, Mapping[str, Summary]], methods: Sequence[str], notes: list[str]) -> Table:
-    """A row for each method, with its median gain at each size; `by_columns` says where there is none."""
+def _by_size(title: str, found: Mapping[str, Sequence[Summary]], methods: Sequence[str], notes: list[str]) -> Table:
+    """A row for each method, with its median gain at each size. A size that has not run on all of a method's datasets
+    has none: the median over some would be of other datasets than that at the next size."""
     table = Table(title, ["map", *found], stub=1, notes=notes)
     for name in methods:
-        of_map = [of_size.get(name) for of_size in found.values()]
-        most = max((each.datasets for each in of_map if each), default=0)
-        cells = [_shown(each if each and each.datasets == most else None) for each in of_map]
+        of_method = [next((each for each in of_size if each.method == name), None) for of_size in found.values()]
+        most = max((each.datasets for each in of_method if each), default=0)
+        cells = [_shown(each if each and each.datasets == most else None) for each in of_method]
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells])
     return table
