@@ -43,7 +43,8 @@ def finding(*pages: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
     """The function returns text that is on each of the pages, named from the repository's root."""
 
     def register(compute: Callable[[], str]) -> Callable[[], str]:
-        FINDINGS.extend(Finding(page, functools.cache(compute)) for page in pages)
+        computed = functools.cache(compute)
+        FINDINGS.extend(Finding(page, computed) for page in pages)
         return compute
 
     return register

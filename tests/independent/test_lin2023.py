@@ -56,9 +56,10 @@ def system(dataset: str, number: int, dtype: type = np.float64) -> System:
     return System(K, y[~test], covariance(X[test], X[~test]), y[test])
 
 
-@pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize("dataset", ["pol", "elevators"])
+@pytest.mark.parametrize(
+    "dataset", [pytest.param("pol", marks=pytest.mark.slow), pytest.param("elevators", marks=pytest.mark.long)]
+)
 def test_the_exact_solution_of_fold_0(dataset):
     """In float64; the release is by conjugate gradients, so its error is near it."""
     equations = system(dataset, 0)
@@ -70,7 +71,7 @@ def test_the_exact_solution_of_fold_0(dataset):
         assert float(theirs["rmse"]) == pytest.approx(found, rel=0.015), solver
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_the_solver_of_bike_stopped_at_a_residual_of_a_hundredth():
     """Their code has ``tol = 1e-2`` and ``maxiter = 1000`` (scalable_gps/configs/default.py); no preconditioner."""

@@ -26,7 +26,7 @@ def gaussian(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.exp(K, out=K)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_the_error_after_one_pass_of_eigenpro_2():
     (X, digits), (X_test, digits_test) = images("train"), images("t10k")

@@ -178,9 +178,10 @@ def accuracies(apart: bool, features, draws: int = 3) -> list[float]:
     ("kernel", "method", "features", "cell"),
     [
         ("gaussian", "RFF", fourier, {"method": "rff", "projection": "gaussian"}),
-        (
+        pytest.param(
             "polynomial", "product signs", products,
             {"method": "poly_sketch", "projection": "rademacher", "degree": "3", "data": "centred"},
+            marks=pytest.mark.long,
         ),
     ],
 )  # fmt: skip

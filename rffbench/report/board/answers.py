@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
@@ -105,6 +106,16 @@ class OfTrials:
         return [found[at] for at in which.ravel()]
 
 
+def beside(first: OfTrials, second: OfTrials) -> OfTrials:
+    """Two values of the same trials, in a row."""
+    return OfTrials(second.count, lambda trials: [*np.atleast_1d(first.of(trials)), *np.atleast_1d(second.of(trials))])
+
+
+def by_trial(trials: pd.DataFrame, of: str) -> pd.DataFrame:
+    """One column of one dataset's trials: trials × maps, NaN where a map has none."""
+    return trials.pivot_table(index="trial", columns="method", values=of, dropna=False)
+
+
 def means_of(table: ArrayLike) -> OfTrials:
     """The means over trials (rows) of each column, NaN left out."""
     values = np.asarray(table, float)
@@ -158,3 +169,17 @@ def correlation(pairs: np.ndarray) -> float:
     centred = rankdata(pairs[:, :2], axis=0) - (len(pairs) + 1) / 2
     scale = np.sqrt(np.square(centred).sum(axis=0).prod())
     return float(centred[:, 0] @ centred[:, 1] / scale) if scale else np.nan
+
+
+def correlated(number: Number, called: str, what: str) -> str:
+    """A correlation with a moderator, in words."""
+    if not number.is_apart:
+        return f"No correlation with {called} is seen: {number.said}."
+    return (
+        f"The larger {called}, the {'more' if number.value > 0 else 'less'} {what}: the correlation is {number.said}."
+    )
+
+
+def waiting(answer: Answer, part: str) -> Answer:
+    """The answer before any trial of a part."""
+    return Answer(answer.number, answer.asked, waits=f"{part} has not run")

@@ -1,54 +1,56 @@
-"""The board's five questions (docs/board/questions.md): what is measured for each, and what the answer is.
+"""The board's five questions (docs/board/questions.md): what is measured for each, and what the answer is. The module
+`kernels_or_maps` has the fifth.
 
 A part without its trials has no answer. A map that is measured nowhere is left out of the numbers, and said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import draws
 from rffbench.report.board.answers import (
     Answer,
     Number,
     OfTrials,
+    beside,
+    by_trial,
+    correlated,
     correlation,
     mean_of,
     means_of,
     median,
     over_datasets,
     strips,
+    waiting,
 )
+from rffbench.report.board.kernels_or_maps import kernels
 from rffbench.report.board.registered import (
     COLUMNS,
     CONFIRMATORY,
     DRAWS,
     FAMILIES,
     OF_ANOTHER_KERNEL,
-    OF_GAUSSIAN,
-    OF_KERNEL,
     POWER,
     SIZES_AT_COST,
 )
 from rffbench.report.board.run_tables import less_sure
-from rffbench.report.board.score import BASELINE, MSE, Reference, loss_name, losses
+from rffbench.report.board.score import BASELINE, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import Posterior
-from rffbench.report.board.summary import Summary, in_percent, summaries
+from rffbench.report.board.summary import Summary, summaries
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
 AT_SECONDS = f"Gain over RFF at its seconds with {COLUMNS} columns"
 RIDGE_DELTA, ROOT_DELTA = "ridge Δ", "root Δ"
 """‖(K + nλI)^−½(K̃ − K)(K + nλI)^−½‖₂, the first at the λ that kernel ridge chooses, the other at λ = 1/√n."""
-DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
 
 
 # ---- 1, 3 and 4: gains -----------------------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ def equal_seconds(board: Board) -> Answer:
     answer = Answer(1, "At equal seconds, does any Gaussian map beat RFF?")
     at = board.at_cost("fit", COLUMNS)
     if at is None:
-        return _waiting(answer, "board-seconds")
+        return waiting(answer, "board-seconds")
     found = summaries(at.trials, CONFIRMATORY)
     maps = [(f"{AT_SECONDS}: map, one fit and prediction", found)]
     if (quick := board.at_cost("map", COLUMNS)) is not None:
@@ -164,7 +166,7 @@ def nystroem(board: Board) -> Answer:
     both = uniform, chosen = ("Nyström", "Nyström RPCholesky")
     at, own = board.at_cost("fit", COLUMNS), board.at_cost("fit", COLUMNS, baseline=uniform)
     if at is None or own is None:
-        return _waiting(Answer(4, asked), "board-seconds")
+        return waiting(Answer(4, asked), "board-seconds")
     columns = _over(board, uniform)
     maps = [
         (AT_SECONDS, summaries(at.trials, both)),
@@ -232,7 +234,7 @@ def kernel_errors(board: Board) -> Answer:
     asked = "Does a smaller kernel error mean a smaller test error?"
     results = board.results.get("board-one-sigma")
     if results is None:
-        return _waiting(Answer(2, asked), "board-one-sigma")
+        return waiting(Answer(2, asked), "board-one-sigma")
     trials = results.trials.assign(loss=losses(results)["loss"])
     found: dict[str, dict[tuple[str, str], OfTrials]] = {
         str(name): {(kind, error): _ranks(each, kind, error) for kind in KINDS
@@ -245,9 +247,7 @@ def kernel_errors(board: Board) -> Answer:
         for kind, title in KINDS.items() for error, sign in errors.items()
     ]  # fmt: skip
     drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
-    pairs = {
-        name: _beside(each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()
-    }
+    pairs = {name: beside(each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
     apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])),
                           "Δ less the Frobenius error")  # fmt: skip
     apart = _ridge(apart)
@@ -265,10 +265,10 @@ def kernel_errors(board: Board) -> Answer:
     ]
     moderator = ""
     if dimensions := _moderator(board, "ridge_dimension"):
-        share = {name: _beside(means_of(value / COLUMNS), found[name]["all", "ridge_delta_error"])
+        share = {name: beside(means_of(value / COLUMNS), found[name]["all", "ridge_delta_error"])
                  for name, value in dimensions.items() if name in found}  # fmt: skip
         numbers.append(_ridge(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns")))
-        moderator = _correlated(numbers[-1], "d_eff over columns", f"the {RIDGE_DELTA} predicts")
+        moderator = correlated(numbers[-1], "d_eff over columns", f"the {RIDGE_DELTA} predicts")
     done = board.progress("board-one-sigma")
     return Answer(
         2, asked, said, hypothesis, moderator, numbers=[*numbers[:2], apart, *numbers[2:]],
@@ -287,7 +287,7 @@ def _ridge(number: Number) -> Number:
 
 def _ranks(trials: pd.DataFrame, kind: str, error: str) -> OfTrials:
     """Spearman's correlation over maps of the log error with the loss, on one dataset."""
-    tables = [_by_trial(trials, of) for of in ("loss", error)]
+    tables = [by_trial(trials, of) for of in ("loss", error)]
     maps = tables[0].columns[_of_kind(tables[0].columns, kind)]
     losses_, errors = (table[maps].to_numpy(float) for table in tables)
     family = maps.map({name: family for family, names in FAMILIES.items() for name in names})
@@ -303,16 +303,6 @@ def _ranks(trials: pd.DataFrame, kind: str, error: str) -> OfTrials:
         return correlation(pairs) if len(pairs) >= FEWEST_MAPS else np.nan
 
     return OfTrials(len(losses_), ranks)
-
-
-def _by_trial(trials: pd.DataFrame, of: str) -> pd.DataFrame:
-    """One column of one dataset's trials: trials × maps, NaN where a map has none."""
-    return trials.pivot_table(index="trial", columns="method", values=of, dropna=False)
-
-
-def _beside(first: OfTrials, second: OfTrials) -> OfTrials:
-    """Two values of the same trials, in a row."""
-    return OfTrials(second.count, lambda trials: [*np.atleast_1d(first.of(trials)), *np.atleast_1d(second.of(trials))])
 
 
 def _of_kind(methods: pd.Index, kind: str) -> Any:
@@ -352,179 +342,6 @@ def _predicts(number: Number) -> str:
     return "no" if number.low >= -0.3 and number.high <= 0.3 else "open"
 
 
-# ---- 5: kernels against maps -----------------------------------------------------------------------------------------
-
-METHODS_OF_KERNELS = [name for names in OF_KERNEL.values() for name in names]
-"""The methods of board-kernels that question 5 compares."""
-
-
-def kernels(board: Board) -> Answer:
-    """Question 5."""
-    asked = "Does the kernel matter more than the map?"
-    results = board.results.get("board-kernels")
-    if results is None:
-        return _waiting(Answer(5, asked), "board-kernels")
-    of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
-    known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
-    share, without = _shares(known, "share of datasets on which kernels vary more",
-                             "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
-    said = _fate(share)
-    fate = {
-        "Yes": "is confirmed: the interval lies above one half", "No": "is refuted: the interval lies below one half",
-        "Not decided": "is not decided: the interval has one half in it",
-    }[said]  # fmt: skip
-    said += f": kernels vary more on {in_percent(share.value)} of the datasets "
-    said += f"({in_percent(share.low)} to {in_percent(share.high)}). Without the worst kernel and the worst map "
-    said += _on_most(without)
-    at_sizes = _at_other_sizes(board, of_kernels)
-    for size, (at_size, _) in at_sizes.items():
-        if _fate(at_size) != _fate(share):
-            said += f". Exploratory: with {size:,} columns {_on_most(at_size)}"
-    reached = best_scores(board, of_kernels)
-    pairs = {name: _beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
-    called = ("between five kernels", "between five maps of the Gaussian kernel")
-    apart = [
-        over_datasets({name: known[name].then(_deviation(at, board.known[name])) for name in pairs}, median, each)
-        for at, each in enumerate(called)
-    ]
-    moderated = over_datasets(pairs, correlation, f"correlation of the log ratio with {BEST_SCORE}")
-    numbers = [share, without, *chain.from_iterable(at_sizes.values()), moderated, *apart]
-    missing = _kernels_to_come(board, COLUMNS)
-    waits = f"{missing} trials to come" if missing else ""
-    changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
-    times = results.trials[TIMES_MEDIAN]
-    at_edge = (times == times.max()).groupby(results.trials["method"]).mean()
-    if at_edge.max() > 0:
-        changes += (
-            f" Also a wider grid of σ: {at_edge.idxmax()} has the largest value there is in "
-            f"{in_percent(at_edge.max())} of its "
-            "trials."
-        )
-    drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
-    return Answer(
-        5, asked, f"{said}.", f"The hypothesis, that it is so on more than two thirds of the datasets, {fate}.",
-        _correlated(moderated, BEST_SCORE, "kernels vary beyond maps"), numbers=numbers,
-        notes=(IS_BEST_SCORE,), waits=waits, changes=changes, strips=(drawn,),
-    )  # fmt: skip
-
-
-BEST_SCORE = "the best R² or accuracy"
-"""The moderator of question 5."""
-IS_BEST_SCORE = (
-    "The best R² or accuracy is that of the entry with the least mean loss over trials, among all maps and kernels at "
-    "all sizes. R² is 1 − L/L_constant; on w8a it is the balanced accuracy."
-)
-
-
-def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
-    """On each dataset with a reference, the best R² or accuracy that any entry reaches.
-
-    R² is 1 − L/L_constant, the accuracy is 1 − L, on w8a it is the balanced one. L is the least of the entries' mean
-    losses over trials; an entry is a map of the board or of board-kernels at one size.
-    """
-    constant = {name: each.constant for name, each in board.known.items()}
-    rows = pd.concat([board.losses_of_maps.assign(part="board"), of_kernels.assign(part="kernels")])
-    rows = rows[rows["dataset"].isin(constant)]
-    rows = rows.assign(loss=rows["loss"].where(~rows["failed"], rows["dataset"].map(constant)))
-
-    def best(here: pd.DataFrame, unit: float) -> OfTrials:
-        entries = here.pivot_table(index="trial", columns=["part", "method", "n_features"], values="loss")
-        return means_of(entries).then(lambda means: 1 - np.nanmin(means) / unit)
-
-    return {str(name): best(here, constant[str(name)] if loss_name(str(name)) == MSE else 1.0)
-            for name, here in rows.groupby("dataset")}  # fmt: skip
-
-
-def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
-    """The `_shares` at each other size that has run whole."""
-    found = {}
-    for size in sorted(of_kernels["n_features"].unique()):
-        if size == COLUMNS or _kernels_to_come(board, size):
-            continue
-        known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
-        called = f"the share with {size:,} columns"
-        without = f"{called} without the worst of each (exploratory)"
-        found[int(size)] = _shares(known, f"{called} (exploratory)", without)
-    return found
-
-
-def _kernels_to_come(board: Board, columns: int) -> int:
-    """How many trials of the kernels and maps that question 5 compares are still to come at that many columns."""
-    return board.missing(METHODS_OF_KERNELS, columns, "board-kernels") + board.missing(OF_GAUSSIAN, columns)
-
-
-def _variances(board: Board, of_kernels: pd.DataFrame, dataset: str, columns: int = COLUMNS) -> OfTrials:
-    """On one dataset the variance components of the loss: between kernels and between maps, and the same without the
-    worst kernel and the worst map; NaN where a loss is missing."""
-    here, there = (rows[(rows["dataset"] == dataset) & (rows["n_features"] == columns)]
-                   for rows in (of_kernels, board.losses))  # fmt: skip
-    tables = [_by_trial(here, of).reindex(columns=METHODS_OF_KERNELS) for of in ("cv", "loss")]
-    tables.append(_by_trial(there, "loss").reindex(columns=list(OF_GAUSSIAN)))
-    same = tables[1].index.intersection(tables[2].index)
-    errors, of_methods, of_maps = (table.reindex(same).to_numpy(float) for table in tables)
-    ends = np.cumsum([len(names) for names in OF_KERNEL.values()])[:-1]
-
-    def variances(chosen: NDArray[np.int64]) -> list[float]:
-        best = [np.where(np.isnan(each), np.inf, each).argmin() for each in np.split(mean_of(errors[chosen]), ends)]
-        levels = of_methods[chosen][:, np.array([0, *ends]) + best], of_maps[chosen]
-        few = [np.delete(each, each.mean(axis=0).argmax(), axis=1) for each in levels]
-        return [between(each) for each in (*levels, *few)]
-
-    return OfTrials(len(same), variances)
-
-
-def _shares(known: Mapping[str, OfTrials], called: str, without: str) -> tuple[Number, Number]:
-    """Of the `_variances` of all datasets, the share of datasets on which kernels vary more, and the same without the
-    worst of each."""
-
-    def share(first: int, name: str) -> Number:
-        is_more = {each: of.then(lambda found: _is_more(*found[first : first + 2])) for each, of in known.items()}
-        return over_datasets(is_more, lambda each: float(each.mean()), name)
-
-    return share(0, called), share(2, without)
-
-
-def _fate(share: Number) -> str:
-    """Whether kernels vary more on most datasets."""
-    return "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
-
-
-def _on_most(share: Number) -> str:
-    """Whether kernels vary more on most datasets, too, in words."""
-    fate = {"Yes": "they do, too", "No": "they do not", "Not decided": "that is not decided"}[_fate(share)]
-    return f"{fate}: {in_percent(share.value)} ({in_percent(share.low)} to {in_percent(share.high)})"
-
-
-def _is_more(first: float, second: float) -> float:
-    """1 where the first is larger, else 0; NaN where one is not known."""
-    return np.nan if np.isnan([first, second]).any() else float(first > second)
-
-
-def _log_ratio(variances: Sequence[float]) -> float:
-    return float(np.log((variances[0] + 1e-12) / (variances[1] + 1e-12)))
-
-
-def _deviation(at: int, known: Reference) -> Callable[[Sequence[float]], float]:
-    """The standard deviation that belongs to one of some variances of losses, in % of a dataset's unit."""
-    return lambda variances: 100 * float(np.sqrt(variances[at])) / known.unit
-
-
-def between(table: ArrayLike) -> float:
-    """The variance between the columns of a table of losses, trials × levels, less what the trials' noise adds to it:
-    the component of a two-way layout without interaction, max(0, (MS_levels − MS_rest)/trials). NaN where a loss is
-    missing."""
-    values = np.asarray(table, float)
-    trials, levels = values.shape
-    if np.isnan(values).any() or levels < 2 or trials < 2:
-        return np.nan
-    mean = values.mean()
-    of_levels, of_trials = values.mean(axis=0) - mean, values.mean(axis=1) - mean
-    rest = values - mean - of_levels - of_trials[:, None]
-    ms_levels = trials * float(of_levels @ of_levels) / (levels - 1)
-    ms_rest = float((rest**2).sum()) / ((levels - 1) * (trials - 1))
-    return max(0.0, (ms_levels - ms_rest) / trials)
-
-
 # ---- What they share -------------------------------------------------------------------------------------------------
 
 
@@ -555,23 +372,10 @@ def _moderated(
         }  # fmt: skip
         numbers.append(over_datasets(pairs, correlation, f"{method}: correlation of the gain with {called}"))
         if numbers[-1].is_apart:
-            said.append(_correlated(numbers[-1], called, f"{method} gains"))
+            said.append(correlated(numbers[-1], called, f"{method} gains"))
     if len(said) < len(methods):
         said.append(f"No {'other ' if said else ''}correlation of a gain with {called} is seen.")
     return numbers, " ".join(said)
-
-
-def _correlated(number: Number, called: str, what: str) -> str:
-    """A correlation with a moderator, in words."""
-    if not number.is_apart:
-        return f"No correlation with {called} is seen: {number.said}."
-    return (
-        f"The larger {called}, the {'more' if number.value > 0 else 'less'} {what}: the correlation is {number.said}."
-    )
-
-
-def _waiting(answer: Answer, part: str) -> Answer:
-    return Answer(answer.number, answer.asked, waits=f"{part} has not run")
 
 
 def _waits(answer: Answer, board: Board, maps: Sequence[str]) -> Answer:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.text_table import NOT_RUN, Table
@@ -35,14 +36,17 @@ NOTES: dict[Mark, str] = {
 
 @dataclass(frozen=True)
 class Reached:
-    """One solver on one dataset: the median over trials of the seconds and passes to within 1 % of ``error``. They are
-    NaN where fewer than half of the trials come there. ``of`` says whose error it is."""
+    """One solver on one dataset: the medians over trials of the seconds and passes to within 1 % of ``error``, and of
+    the ``ratio`` of these seconds to the direct solve's in the same trial, as trials may be of different machines. They
+    are NaN unless more than half of the trials come there, the ratio also without a direct solve. ``of`` says whose
+    error it is."""
 
     solver: str
     error: float
     of: Mark
     seconds: float
     passes: float
+    ratio: float
 
 
 def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
@@ -51,11 +55,11 @@ def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     trials = trials.assign(error=trials["rmse"].fillna(1 - trials["accuracy"] / 100))
     errors = trials.pivot(index="trial", columns="method", values="error").reindex(columns=[direct, *iterative])
+    of_direct = trials[trials["method"] == direct].set_index("trial")
+    solved_in = (of_direct["feature_s"].fillna(0) + of_direct["fit_s"]).reindex(errors.index)
     known, found = bool(errors[direct].notna().any()), []
     if known:
-        of_direct = trials[trials["method"] == direct]
-        took = of_direct["feature_s"].fillna(0) + of_direct["fit_s"]
-        found.append(Reached(direct, float(errors[direct].median()), "direct", float(took.median()), np.nan))
+        found.append(Reached(direct, float(errors[direct].median()), "direct", float(solved_in.median()), np.nan, 1.0))
     least = errors.drop(columns=[direct, *OWN_LANDMARKS], errors="ignore").min(axis=1)
     for method in iterative:
         mine = errors.index[errors[method].notna()]
@@ -65,8 +69,9 @@ def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
         target = {"own": errors[method], "direct": errors[direct], "least": least}[of]
         curves = results.curves[(results.curves["dataset"] == dataset) & (results.curves["method"] == method)]
         there = [_first(curves[curves["trial"] == trial], float(target[trial])) for trial in mine]
-        seconds, passes = np.median(np.array(there), axis=0)
-        found.append(Reached(method, float(target[mine].median()), of, _finite(seconds), _finite(passes)))
+        seconds, passes = np.transpose(there)
+        medians = (_median(each) for each in (seconds, passes, seconds / solved_in[mine].to_numpy()))
+        found.append(Reached(method, float(target[mine].median()), of, *medians))
     return found
 
 
@@ -76,21 +81,24 @@ def _first(curve: pd.DataFrame, target: float) -> tuple[float, float]:
     return (np.inf, np.inf) if near.empty else (float(near["time"].iloc[0]), float(near["passes"].iloc[0]))
 
 
-def _finite(value: float) -> float:
-    return float(value) if np.isfinite(value) else np.nan
+def _median(values: NDArray[np.float64]) -> float:
+    """Of those that are known; NaN where it is infinite, or none is known."""
+    known = values[~np.isnan(values)]
+    middle = float(np.median(known)) if len(known) else np.nan
+    return middle if np.isfinite(middle) else np.nan
 
 
 def over_the_direct_solve(protocols: Protocols) -> dict[tuple[str, str], list[float]]:
     """By an iterative solver and the direct one, its seconds over the direct solve's on each dataset that has both; NaN
-    where it does not come there."""
+    where it does not come there in most trials."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for _, results in protocols:
         for dataset in results.datasets:
             for equation, (direct, _) in EQUATIONS.items():
-                seconds = {each.solver: each.seconds for each in reached(results, dataset, equation)}
-                if (of_direct := seconds.pop(direct, None)) is not None:
-                    for solver, took in seconds.items():
-                        ratios.setdefault((solver, direct), []).append(took / of_direct)
+                found = {each.solver: each.ratio for each in reached(results, dataset, equation)}
+                if found.pop(direct, None) is not None:
+                    for solver, ratio in found.items():
+                        ratios.setdefault((solver, direct), []).append(ratio)
     return ratios
 
 
@@ -122,20 +130,19 @@ def solver_table(protocols: Protocols) -> Table | None:
             mine = results.trials[(results.trials["dataset"] == dataset) & results.trials["contended"]]
             disturbed += [f"{problem} ({solver})" for solver in mine["method"].unique()]
             for equation in EQUATIONS:
-                found = reached(results, dataset, equation)
-                of_direct = next((each.seconds for each in found if each.solver == EQUATIONS[equation][0]), np.nan)
-                for each in found:
+                for each in reached(results, dataset, equation):
                     marked.add(each.of)
-                    ratio = each.seconds / of_direct
                     table.rows.append([
                         problem, equation, each.solver,
                         f"{each.error:.4g}{SIGNS[each.of]}",
                         "not reached" if np.isnan(each.seconds) else f"{each.seconds:.3g}",
                         "" if np.isnan(each.passes) else f"{each.passes:.0f}",
-                        NOT_RUN if np.isnan(ratio) else f"{ratio:.2f}",
+                        NOT_RUN if np.isnan(each.ratio) else f"{each.ratio:.2f}",
                     ])  # fmt: skip
     of_trials = "One trial each" if trials == 1 else f"Medians over {trials} trials"
     table.notes = [f"{of_trials}, one at a time."]
+    if trials > 1:
+        table.notes.append("Over the direct solve: the median of the ratios in the same trial.")
     if disturbed:
         table.notes.append(
             f"Other work used the processors, or it cannot be told, during {', '.join(disturbed)}: these seconds are "

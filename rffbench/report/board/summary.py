@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -21,22 +22,27 @@ Gains = Mapping[str, NDArray[np.float64]]
 @dataclass(frozen=True)
 class Summary:
     """One map over all datasets: its ``means``, the mean gain over trials on each dataset that it has one on; their
-    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; how many datasets the ``view`` has; and, in
-    words, on how many of them the map has no gain at this cost, as it is dearer or cheaper at every size
-    (``outside``)."""
+    ``median``, with the interval from ``low`` to ``high``; the ``region`` in which gains are the same; how many
+    datasets the ``view`` has; and, in words, on how many of them the map has no gain at this cost, as it is dearer or
+    cheaper at every size (``outside``)."""
 
     method: str
     median: float
     low: float
     high: float
-    posterior: Posterior
     means: tuple[float, ...]
+    region: float = REGION
     view: int = 0
     outside: str = ""
 
     @property
     def datasets(self) -> int:
         return len(self.means)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """When asked for: not every table has it, and it takes as long as the interval."""
+        return signed_rank(self.means, self.region)
 
     @property
     def is_known(self) -> bool:
@@ -73,7 +79,7 @@ def summary_of(method: str, gains: Gains, region: float = REGION, *, view: int =
     """What the gains of one map come to, in a view of that many datasets."""
     median, low, high = bootstrap(gains)
     means = tuple(float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all())
-    return Summary(method, median, low, high, signed_rank(means, region), means, view, outside)
+    return Summary(method, median, low, high, means, region, view, outside)
 
 
 def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rffbench.cli import cli
-from rffbench.report.board import advice, answers, front, questions, tables
+from rffbench.report.board import advice, answers, front, kernels_or_maps, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import Section, sections, to_markdown, write_html, write_rows
 from rffbench.report.board.score import Reference
@@ -298,11 +298,11 @@ def test_the_component_between_levels_is_what_was_planted():
     rng, found, flat = np.random.default_rng(2), [], []
     for _ in range(400):
         levels, shift = rng.normal(0, 2, 5), rng.normal(0, 3, (6, 1))
-        found.append(questions.between(pd.DataFrame(levels + shift + rng.normal(0, 1, (6, 5)))))
-        flat.append(questions.between(pd.DataFrame(shift + rng.normal(0, 1, (6, 5)))))
+        found.append(kernels_or_maps.between(pd.DataFrame(levels + shift + rng.normal(0, 1, (6, 5)))))
+        flat.append(kernels_or_maps.between(pd.DataFrame(shift + rng.normal(0, 1, (6, 5)))))
     assert np.mean(found) == pytest.approx(4, rel=0.15)
     assert np.mean(flat) < 0.1
-    assert np.isnan(questions.between(pd.DataFrame([[1.0, np.nan], [1.0, 2.0]])))
+    assert np.isnan(kernels_or_maps.between(pd.DataFrame([[1.0, np.nan], [1.0, 2.0]])))
 
 
 def test_an_interval_over_datasets_covers_the_number():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rffbench.report.board import questions, tables
+from rffbench.report.board import kernels_or_maps, questions, tables
 from rffbench.report.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
 from rffbench.report.board.score import Reference, losses
 from rffbench.report.board.standing import Board
@@ -101,7 +101,7 @@ def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
         return {"accuracy": 80 - maps * OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
 
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(list(order), of_kernel)}, KNOWN)
-    answer = questions.kernels(board)
+    answer = kernels_or_maps.kernels(board)
     assert answer.said.startswith(said)
     share, without_worst, *_ = answer.numbers
     assert (share.value, share.datasets) == (float(kernels > maps), len(DATASETS))
@@ -123,7 +123,7 @@ def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
 
     methods = [name for names in OF_KERNEL.values() for name in names]
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(methods, of_kernel)}, KNOWN)
-    answer = questions.kernels(board)
+    answer = kernels_or_maps.kernels(board)
     share, without_worst, *_ = answer.numbers
     assert (share.value, without_worst.value) == (1, 0)
     assert answer.said.startswith("Yes: kernels vary more on 100 % of the datasets")
@@ -135,27 +135,30 @@ def test_kernels_are_compared_at_every_size_that_has_run_whole():
     rng = np.random.default_rng(3)
 
     def of_kernel(_, method, __):
-        return {"accuracy": 80 - 5 * questions.METHODS_OF_KERNELS.index(method) + rng.normal(0, 0.1), "cv_error": 0.1}
+        return {
+            "accuracy": 80 - 5 * kernels_or_maps.METHODS_OF_KERNELS.index(method) + rng.normal(0, 0.1),
+            "cv_error": 0.1,
+        }
 
     def of_map(_, method, __):
         return {"accuracy": 80 - 0.1 * OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
 
     sizes = (256, COLUMNS, 1024)
-    of_kernels = made_up(questions.METHODS_OF_KERNELS, of_kernel, sizes)
+    of_kernels = made_up(kernels_or_maps.METHODS_OF_KERNELS, of_kernel, sizes)
     board = Board({"board": made_up(OF_GAUSSIAN, of_map, sizes), "board-kernels": of_kernels}, KNOWN)
-    numbers = {each.name: each.value for each in questions.kernels(board).numbers}
+    numbers = {each.name: each.value for each in kernels_or_maps.kernels(board).numbers}
     assert numbers["the share with 256 columns (exploratory)"] == 1
     assert numbers["the share with 1,024 columns without the worst of each (exploratory)"] == 1
     table = tables.kernels_by_columns(board)
     assert table.header == ["map", "256", "512", "1,024"]
-    assert [row[0] for row in table.rows] == questions.METHODS_OF_KERNELS[1:]
+    assert [row[0] for row in table.rows] == kernels_or_maps.METHODS_OF_KERNELS[1:]
     assert table.rows[0][1].startswith("-12.")  # 5 points less than RFF, of a unit of 40
 
-    assert "Exploratory" not in questions.kernels(board).said  # all sizes say the same
+    assert "Exploratory" not in kernels_or_maps.kernels(board).said  # all sizes say the same
 
     late = of_kernels.trials.query("n_features != 1024 or method != 'Matérn RFF' or dataset != 'eeg' or trial != 0")
     partly = Board({**board.results, "board-kernels": replace(of_kernels, trials=late)}, KNOWN)
-    assert "1,024" not in " ".join(each.name for each in questions.kernels(partly).numbers)
+    assert "1,024" not in " ".join(each.name for each in kernels_or_maps.kernels(partly).numbers)
 
 
 def test_a_size_at_which_the_answer_is_another_is_named():
@@ -163,7 +166,7 @@ def test_a_size_at_which_the_answer_is_another_is_named():
     rng = np.random.default_rng(4)
 
     def of_kernel(apart):
-        methods = questions.METHODS_OF_KERNELS
+        methods = kernels_or_maps.METHODS_OF_KERNELS
         return lambda _, method, __: {
             "accuracy": 80 - apart * methods.index(method) + rng.normal(0, 0.1),
             "cv_error": 0.1,
@@ -173,12 +176,13 @@ def test_a_size_at_which_the_answer_is_another_is_named():
         return {"accuracy": 80 - OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
 
     parts = [
-        made_up(questions.METHODS_OF_KERNELS, of_kernel(apart), [size]) for size, apart in ((256, 0), (COLUMNS, 5))
+        made_up(kernels_or_maps.METHODS_OF_KERNELS, of_kernel(apart), [size])
+        for size, apart in ((256, 0), (COLUMNS, 5))
     ]
-    both = made_up(questions.METHODS_OF_KERNELS, of_kernel(0), (256, COLUMNS))
+    both = made_up(kernels_or_maps.METHODS_OF_KERNELS, of_kernel(0), (256, COLUMNS))
     of_kernels = replace(both, trials=pd.concat([each.trials for each in parts], ignore_index=True))
     board = Board({"board": made_up(OF_GAUSSIAN, of_map, (256, COLUMNS)), "board-kernels": of_kernels}, KNOWN)
-    said = questions.kernels(board).said
+    said = kernels_or_maps.kernels(board).said
     assert said.startswith("Yes: kernels vary more on 100 % of the datasets")
     assert said.endswith(". Exploratory: with 256 columns they do not: 0 % (0 % to 0 %).")
 
@@ -203,7 +207,7 @@ def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():
     })  # fmt: skip
     of_kernels = part({("kin8nm", "Matérn RFF"): [{"rmse": 0.5}, {"rmse": 0.5}]})
     board = Board({"board": maps, "board-kernels": of_kernels}, known)
-    found = questions.best_scores(board, losses(of_kernels))
+    found = kernels_or_maps.best_scores(board, losses(of_kernels))
     assert {name: each.of_all for name, each in found.items()} == pytest.approx(
         {"eeg": 0.9, "w8a": 0.77, "kin8nm": 1 - 0.25 / 0.5}
     )
