@@ -5,7 +5,6 @@ they come out and against our own recorded means, each with a tolerance from a m
 turn it red.
 """
 
-import itertools
 import json
 import os
 from contextlib import nullcontext
@@ -16,21 +15,15 @@ import pytest
 import yaml
 
 from rffbench.config.loading import load_experiment
-from tests.helpers.recomputed import measured
+from tests.helpers.recomputed import ON_REAL_DATA
 
+pytestmark = ON_REAL_DATA
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "configs" / "regression.yaml"
 LIMIT_S = 300  # of the run
 EEG = {"RFF": "RFF", "Ours released": "surrogate-RFF reweighted", "Ours written": "surrogate-RFF written"}  # as shown
 
 
-def on_real_data(test):
-    """Marks of a test that measures again."""
-    unset = pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR is not set")
-    return pytest.mark.regression(pytest.mark.data(unset(test)))
-
-
-@on_real_data
 def test_the_gate_is_green(tmp_path, rffbench_in):
     def command(*arguments):
         return rffbench_in(tmp_path, *arguments, limit=LIMIT_S, RFFBENCH_MIRROR=os.environ["RFFBENCH_MIRROR"])
@@ -97,19 +90,16 @@ def red(cells, methods):
     return [method for method in methods if EEG[method] in differ]
 
 
-@on_real_data
 def test_unchanged_it_is_green_on_eeg(tmp_path):
     cells = eeg(tmp_path)
     assert len(cells) == 3 * len(EEG)
     assert red(cells, EEG) == []
 
 
-@on_real_data
 def test_a_bandwidth_wrong_by_root_two_turns_it_red(tmp_path):
     assert red(eeg(tmp_path, kernel={"name": "gaussian", "sigma": 2**0.5}), EEG) == list(EEG)
 
 
-@on_real_data
 def test_importance_weights_left_out_turn_it_red(tmp_path, monkeypatch):
     from rffbench.features.weighted import pool
 
@@ -122,99 +112,9 @@ def test_importance_weights_left_out_turn_it_red(tmp_path, monkeypatch):
     assert red(eeg(tmp_path), EEG) == ["Ours written"]
 
 
-@on_real_data
 def test_a_penalty_of_lambda_for_n_lambda_turns_it_red(tmp_path):
     assert red(eeg(tmp_path, written={"lambda_scale": 1}), EEG) == ["Ours written"]
 
 
-@on_real_data
 def test_a_test_part_that_leaks_into_the_scaling_turns_it_red(tmp_path):
     assert red(eeg(tmp_path, preprocess_fit="all"), EEG) == list(EEG)
-
-
-# Of each experiment that is held to released numbers: some cheap cells, and a metric of them.
-AGAIN = [
-    ("li2019-distributed", {"method": ["features 500"], "n_features": [50, 150]}, "accuracy"),
-    ("potapczynski2021", {"dataset": ["pol-gp"]}, "relative_rmse"),
-    (
-        "buchel2024",
-        {"dataset": ["magic04"], "method": ["orf rbf", "sorf arccos0"], "n_features": [38]},
-        "frobenius_error",
-    ),
-    (
-        "wacker2022-gaussian",
-        {"dataset": ["magic04"], "method": ["SORF", "power srht"], "n_features": [48]},
-        "frobenius_error",
-    ),
-    (
-        "wacker2022-polynomial",
-        {"dataset": ["magic04"], "method": ["product srht", "product sketch"], "n_features": [48]},
-        "frobenius_error",
-    ),
-    (
-        "wacker2022-polynomial-positive",
-        {"dataset": ["concrete"], "method": ["product srht", "product normals"], "n_features": [24]},
-        "mse",
-    ),
-    (
-        "wacker2022-polynomial-7",
-        {"dataset": ["kin8nm"], "method": ["product signs", "product srht"], "n_features": [24]},
-        "mse",
-    ),
-    ("wacker2022-polynomial-7", {"dataset": ["naval"], "method": ["product signs"], "n_features": [48]}, "mse"),
-    (
-        "wacker2022-polynomial-7-positive",
-        {"dataset": ["energy"], "method": ["Maclaurin signs", "product sketch"], "n_features": [24]},
-        "frobenius_error",
-    ),
-    (
-        "wacker2022-polynomial-20",
-        {"dataset": ["magic04"], "method": ["Maclaurin srht", "product signs"], "n_features": [48]},
-        "frobenius_error",
-    ),
-    (
-        "wacker2022-complex-to-real",
-        {"dataset": ["letter"], "method": ["product sketch", "product signs as real"], "n_features": [256]},
-        "accuracy",
-    ),
-    (
-        "wacker2022-complex-to-real-7",
-        {"dataset": ["letter"], "method": ["product signs as real"], "n_features": [512]},
-        "accuracy",
-    ),
-    ("parkinson2023", {"dataset": ["kin40k-xgpr"], "method": ["rff-sorf 512"], "n_features": [4096]}, "mae"),
-    (
-        "munkhoeva2018",
-        {"dataset": ["powerplant"], "method": ["ROM arccos1", "B arccos1", "QMC gaussian"], "n_features": [10]},
-        "cross_error",
-    ),
-    ("diaz2023", {"dataset": ["protein"], "method": ["rpcholesky 50", "uniform 50"]}, "residual_norm"),
-    ("zhang2019", {"method": ["LP-RFF 4", "FP-Nystrom"], "n_features": [306]}, "accuracy"),
-    (
-        "wu2016",
-        {"dataset": ["penbased"], "method": ["binning 0.1", "RFF 1.12", "Nyström 1.12"], "n_features": [8]},
-        "accuracy",
-    ),
-    ("wu2016-covtype", {"dataset": ["covtype"], "method": ["RFF 1.12"], "n_features": [16]}, "accuracy"),
-    ("wu2016-sigma", {"dataset": ["penbased"], "method": ["RFF", "Nyström"], "n_features": [16]}, "accuracy"),
-    ("wu2016-cv", {"dataset": ["penbased"], "method": ["RFF", "Nyström"], "n_features": [16]}, "accuracy"),
-    ("lin2023", {"dataset": ["elevators-gp"], "method": ["RFF", "Nystroem"], "n_features": [512]}, "rmse"),
-    ("ma2017-eigenpro", {"method": ["eigenpro2 1"]}, "accuracy"),
-]  # fmt: skip
-
-
-@on_real_data
-@pytest.mark.parametrize(("experiment", "cells", "metric"), AGAIN, ids=[each[0] for each in AGAIN])
-def test_trials_that_are_held_to_released_numbers_come_out_again(experiment, cells, metric, tmp_path, rffbench_in):
-    """Their first trials equal those in results/, but for what rounding changes."""
-    only = [f"--only={key}={','.join(map(str, values))}" for key, values in {**cells, "trial": [0]}.items()]
-    mirror = os.environ["RFFBENCH_MIRROR"]
-    run = rffbench_in(
-        tmp_path, "run", ROOT / f"configs/{experiment}.yaml", *only, limit=2 * LIMIT_S, RFFBENCH_MIRROR=mirror
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    for values in itertools.product(*cells.values()):
-        cell = dict(zip(cells, values, strict=True)) | {"trial": 0}
-        (again,) = measured(experiment, root=tmp_path, **cell)[metric]
-        (before,) = measured(experiment, **cell)[metric]
-        assert again == pytest.approx(before, rel=1e-3), cell

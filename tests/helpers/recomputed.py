@@ -17,6 +17,11 @@ from scipy.stats import ttest_ind_from_stats
 from sklearn.datasets import load_svmlight_file
 
 ROOT = Path(__file__).parents[2]
+ON_REAL_DATA = [
+    pytest.mark.regression, pytest.mark.data,
+    pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR is not set"),
+]  # fmt: skip
+"""Marks of a file whose tests measure again."""
 
 
 def mirror() -> Path:

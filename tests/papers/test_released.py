@@ -7,18 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.recomputed import nystroem, released, ridge
+from tests.helpers.recomputed import ON_REAL_DATA, nystroem, released, ridge
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("RFFBENCH_MIRROR", "."))
 LIMIT_S = 300  # of a run, as the gate has it
 T95 = {2: 4.303, 3: 3.182, 13: 2.160, 23: 2.069}  # Student's, by degrees of freedom
 
-on_real_data = [
-    pytest.mark.regression, pytest.mark.data,
-    pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR is not set"),
-]  # fmt: skip
-pytestmark = on_real_data
+pytestmark = ON_REAL_DATA
 
 
 def agrees(values, mean, std, n):
