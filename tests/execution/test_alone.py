@@ -47,15 +47,18 @@ def test_the_timer_goes_from_one_worker_to_the_next(tmp_path):
 
 
 def test_a_worker_asks_for_the_machine_when_its_threads_have_fallen_asleep(monkeypatch):
-    did = []
+    did, limits = [], []
     pipe = SimpleNamespace(send=did.append, recv=Timer)
+    monkeypatch.setattr(worker, "limit_threads", lambda threads, _=None: limits.append(threads))  # not of this process
     monkeypatch.setattr(worker, "sleep", did.append)
     monkeypatch.setattr(worker, "monotonic", lambda: 10.0)
     for started, sleeps in ((10.0, BUSY_S), (9.0, 0)):
         did.clear()
+        limits.clear()
         with worker.the_machine(pipe, 1, started) as (_, timer):
             did.append("times")
         assert did == [pytest.approx(sleeps), ("alone", None), "times", ("alone", timer)]
+        assert limits == [processors(), 1]
 
 
 def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(tmp_path):

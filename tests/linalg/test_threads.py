@@ -22,15 +22,6 @@ def in_steps(over, done):
 needs_two = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread alone")
 
 
-@pytest.fixture(autouse=True)
-def all_threads():
-    """Two tasks that wait for each other need two threads, whatever a test before left in this process."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    yield
-    numba.set_num_threads(before)
-
-
 @needs_two
 def test_after_a_task_that_raises_no_further_one_is_begun():
     begun = []
