@@ -43,6 +43,7 @@ def kernels(board: Board) -> Answer:
     if results is None:
         return waiting(Answer(5, asked), "board-kernels")
     of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
+    of_kernels = of_kernels[of_kernels["n_features"].isin([COLUMNS, *whole_sizes(board)])]
     known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
     share, without = _shares(known, "share of datasets on which kernels vary more",
                              "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
@@ -116,14 +117,18 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
 def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
     """The `_shares` at each other size that has run whole."""
     found = {}
-    for size in sorted(of_kernels["n_features"].unique()):
-        if size == COLUMNS or _kernels_to_come(board, size):
-            continue
+    for size in (each for each in whole_sizes(board) if each != COLUMNS):
         known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
         called = f"the share with {size:,} columns"
         without = f"{called} without the worst of each (exploratory)"
-        found[int(size)] = _shares(known, f"{called} (exploratory)", without)
+        found[size] = _shares(known, f"{called} (exploratory)", without)
     return found
+
+
+def whole_sizes(board: Board) -> list[int]:
+    """The sizes at which all trials have run of the kernels and maps that question 5 compares."""
+    sizes = sorted(map(int, board.results["board-kernels"].trials["n_features"].unique()))
+    return [size for size in sizes if not _kernels_to_come(board, size)]
 
 
 def _kernels_to_come(board: Board, columns: int) -> int:

@@ -13,6 +13,7 @@ from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import draws
 from rffbench.report.board.advice import Advice, Gain, advise, classes
 from rffbench.report.board.answers import Answer
+from rffbench.report.board.kernels_or_maps import whole_sizes
 from rffbench.report.board.questions import RIDGE_DELTA, ROOT_DELTA
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
 from rffbench.report.board.score import BALANCED, BASELINE, REFERENCE_COLUMNS, gains, losses
@@ -236,12 +237,14 @@ def by_columns(board: Board) -> Table:
 
 
 def kernels_by_columns(board: Board) -> Table | None:
-    """The median gain of the kernels, each with every map of its own, over RFF of the Gaussian kernel at every size;
-    None where board-kernels has not run."""
+    """The median gain of the kernels, each with every map of its own, over RFF of the Gaussian kernel at every size
+    that has run whole; None where board-kernels has not run."""
     if (results := board.results.get("board-kernels")) is None:
         return None
     methods = [name for name in results.methods if name != BASELINE]
-    found = {f"{size:,}": of_all for size, of_all in board.gains_by_size(losses(results), methods).items()}
+    rows = losses(results)
+    rows = rows[rows["n_features"].isin(whole_sizes(board))]
+    found = {f"{size:,}": of_all for size, of_all in board.gains_by_size(rows, methods).items()}
     notes = [
         "Exploratory: no verdict between single kernels was registered. Each kernel chooses its own σ, but for the "
         "arc-cosine kernel, which has none."

@@ -159,6 +159,10 @@ def test_kernels_are_compared_at_every_size_that_has_run_whole():
     late = of_kernels.trials.query("n_features != 1024 or method != 'Matérn RFF' or dataset != 'eeg' or trial != 0")
     partly = Board({**board.results, "board-kernels": replace(of_kernels, trials=late)}, KNOWN)
     assert "1,024" not in " ".join(each.name for each in kernels_or_maps.kernels(partly).numbers)
+    assert tables.kernels_by_columns(partly).header == ["map", "256", "512"]
+    small = replace(of_kernels, trials=of_kernels.trials.query("n_features != 1024"))
+    without = Board({**board.results, "board-kernels": small}, KNOWN)
+    assert kernels_or_maps.kernels(partly).numbers == kernels_or_maps.kernels(without).numbers
 
 
 def test_a_size_at_which_the_answer_is_another_is_named():
