@@ -71,8 +71,9 @@ def kernels(board: Board) -> Answer:
     missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
-    times = results.trials[TIMES_MEDIAN]
-    at_edge = (times == times.max()).groupby(results.trials["method"]).mean()
+    trials = results.trials.loc[of_kernels.index]
+    times = trials[TIMES_MEDIAN]
+    at_edge = (times == times.max()).groupby(trials["method"]).mean()
     if at_edge.max() > 0:
         changes += (
             f" Also a wider grid of σ: {at_edge.idxmax()} has the largest value there is in "
