@@ -71,14 +71,12 @@ def kernels(board: Board) -> Answer:
     missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
-    trials = results.trials.loc[of_kernels.index]
-    times = trials[TIMES_MEDIAN]
-    at_edge = (times == times.max()).groupby(trials["method"]).mean()
+    times = results.trials.loc[of_kernels.index, TIMES_MEDIAN]
+    at_edge = (times == times.max()).groupby(of_kernels["method"]).mean()
     if at_edge.max() > 0:
         changes += (
             f" Also a wider grid of σ: {at_edge.idxmax()} has the largest value there is in "
-            f"{in_percent(at_edge.max())} of its "
-            "trials."
+            f"{in_percent(at_edge.max())} of its trials."
         )
     drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
     return Answer(
@@ -116,9 +114,9 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
 
 
 def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
-    """The `_shares` at each other size that has run whole."""
+    """The `_shares` at each other size of these losses."""
     found = {}
-    for size in (each for each in whole_sizes(board) if each != COLUMNS):
+    for size in sorted({*map(int, of_kernels["n_features"])} - {COLUMNS}):
         known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
         called = f"the share with {size:,} columns"
         without = f"{called} without the worst of each (exploratory)"
