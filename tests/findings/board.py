@@ -516,15 +516,17 @@ def shares_of_kernels() -> tuple[Number, Number]:
 @finding(ADVICE)
 def kernels_vary_the_loss_more_than_maps() -> str:
     every, few = shares_of_kernels()
-    at = {size: number(5, f"the share with {size} columns (exploratory)") for size in ("128", "256", "1,024")}
-    assert at["256"].low > 0.5
-    assert at["1,024"].low > 0.5
+    at = {size: number(5, f"the share with {size} columns (exploratory)") for size in ("128", "256", "1,024", "2,048")}
+    assert min(at[size].low for size in ("256", "1,024", "2,048")) > 0.5
     assert at["128"].low < 0.5 < at["128"].high
+    few_wide = number(5, "the share with 2,048 columns without the worst of each (exploratory)")
+    assert few_wide.low > 0.5
     return (
         f"Over five kernels the loss varies more than over five maps of the "
         f"Gaussian kernel on {share(every)}. Without the worst kernel and the worst map that is not decided: it is so "
-        f"on {share(few)}. These are numbers with 512 columns. Exploratory: with 256 and 1,024 columns it varies more over "
-        f"kernels, too; with 128 columns that is not decided: it does on {share(at['128'])}."
+        f"on {share(few)}. These are numbers with 512 columns. Exploratory: with 256, 1,024 and 2,048 columns it varies "
+        f"more over kernels, too, with 2,048 also without the worst of each, on {share(few_wide)}. With 128 columns that is "
+        f"not decided: it does on {share(at['128'])}."
     )
 
 
