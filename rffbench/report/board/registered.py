@@ -115,8 +115,8 @@ DEVIATIONS = (
     "end after two minutes had done fewer passes.",
     "board-kernels ran at 512 columns on the 24th, and with 128, 256 and 1,024 columns on the 28th (03:10 to 04:48), "
     "on two processors; those with 2,048 columns came later that day, in parts (07:45 to 13:26). Random binning, which "
-    "counts for no kernel, has not run: on 4,500 rows its choice of σ takes four minutes a trial. Question 5 is registered "
-    "at 512 columns; what it says of other sizes is exploratory.",
+    "counts for no kernel, has not run: on 4,500 rows its choice of σ takes four minutes a trial. Question 5 is "
+    "registered at 512 columns; what it says of other sizes is exploratory.",
     "At equal cost, losses are interpolated between sizes by a monotone cubic. The registered rules do not say how. "
     "On another experiment, straight lines put every map but RFF at a disadvantage.",
 )
