@@ -114,7 +114,7 @@ def _cautions(board: Board, found: Sequence[Summary]) -> str:
 
 def _processors(board: Board) -> dict[str, str]:
     """By map, the processor that its seconds at the size of the questions were measured on."""
-    of_size = (timing for timing in board.timings if COLUMNS in timing.sizes)
+    of_size = (timing for timing in board.timings() if COLUMNS in timing.sizes)
     return {name: timing.processor for timing in of_size for name in timing.maps}
 
 

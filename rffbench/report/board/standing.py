@@ -38,7 +38,8 @@ PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-ker
 TIMED = ("board-seconds", "board-tuning", SOLVERS)
 """Those whose seconds and memory count: they have run with nothing else at work."""
 SECONDS = "board-seconds"
-RATIOS = (SECONDS, "board-tuning")
+TUNING = "board-tuning"
+RATIOS = (SECONDS, TUNING)
 """Those whose seconds count as ratios to RFF's."""
 CALIBRATION = "calibration.csv"
 """What scripts/calibrate_board.py writes beside the scores."""
@@ -77,13 +78,12 @@ class Board:
     before: Board | None = None
     """The board by the seconds before the last ones that were measured again; None where no map was."""
 
-    @cached_property
-    def timings(self) -> list[Timing]:
-        """The sessions in which seconds were measured; empty where they are not known."""
-        results = self.results.get(SECONDS)
+    def timings(self, part: str = SECONDS) -> list[Timing]:
+        """The sessions in which the seconds of a part were measured; empty where they are not known."""
+        results = self.results.get(part)
         if results is None or SESSION not in results.trials:
             return []
-        return timings(results, [results.folder, *self.again.get(SECONDS, [])])
+        return timings(results, [results.folder, *self.again.get(part, [])])
 
     @property
     def scores(self) -> Results:
@@ -127,7 +127,7 @@ class Board:
 
     def costs(self, of: Cost) -> pd.DataFrame:
         """What each trial costs, of the part that measures it; empty where that has not run."""
-        part = self.results.get("board-tuning" if of == "tuning" else "board-seconds")
+        part = self.results.get(TUNING if of == "tuning" else SECONDS)
         if part is None:
             return pd.DataFrame(columns=[*CELL, "cost"])
         return with_cost(part.trials, of)

@@ -17,7 +17,7 @@ from rffbench.report.board.kernels_or_maps import whole_sizes
 from rffbench.report.board.questions import RIDGE_DELTA, ROOT_DELTA
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
 from rffbench.report.board.score import BALANCED, BASELINE, REFERENCE_COLUMNS, gains, losses
-from rffbench.report.board.standing import Board, shape
+from rffbench.report.board.standing import SECONDS, TUNING, Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
 from rffbench.report.board.summary import (
     MARK,
@@ -284,19 +284,20 @@ def by_cost(board: Board, of: Cost) -> Table | None:
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and mine.is_enough else NOT_RUN])
     if of in ("fit", "map"):
-        table.notes = _timed(board)
+        table.notes = _timed(board, SECONDS)
     if of == "memory":
         table.notes = _drawn(board)
     if of == "tuning":
         table.notes = [
-            "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."
+            "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size.",
+            *_timed(board, TUNING),
         ]
     return table
 
 
-def _timed(board: Board) -> list[str]:
-    """When and where the seconds of which maps were measured, if not all at once, as a note."""
-    found = board.timings
+def _timed(board: Board, part: str) -> list[str]:
+    """When and where the seconds of which maps were measured in a part, if not all at once, as a note."""
+    found = board.timings(part)
     if len(found) < 2:
         return []
     said = "; ".join(map(str, found))

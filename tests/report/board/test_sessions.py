@@ -20,9 +20,10 @@ MORE = METHODS | {"leverage-RFF": {"features": "leverage", "variant": "as-writte
 DATASETS = ["eeg", "magic04"]
 
 
-def folder(path, later=(), seconds=None, wide=(), **config):
+def folder(path, later=(), seconds=None, wide=(), bandwidth_s=0.0, **config):
     """Two maps on two datasets, measured within the hour, or ten days later where they are named; or those that
-    ``seconds`` names, with what their fits took. They have 512 columns, or 1,024 where they are ``wide``."""
+    ``seconds`` names, with what their fits took, beside ``bandwidth_s`` for σ. They have 512 columns, or 1,024
+    where they are ``wide``."""
     rows = []
     for dataset in DATASETS:
         for method in seconds or METHODS:
@@ -30,6 +31,7 @@ def folder(path, later=(), seconds=None, wide=(), **config):
                 size = 1024 if method in wide else 512
                 spec = log.spec(dataset=dataset, method=method, n_features=size, multiple=None, trial=trial, **config)
                 row = log.ok(spec, 80.0, feature_s=(seconds or {}).get(method, 1.0) - 0.3)  # the rest takes 0.3
+                row["timing"]["bandwidth_s"] = bandwidth_s
                 day = "11" if (dataset, method) in later else "01"
                 rows.append({**row, "finished": f"2026-11-{day}T12:{len(rows):02}:00+00:00"})
     return log.write(
@@ -93,13 +95,26 @@ def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tab
     board = load_board(tmp_path)
     ratios = cost_ratios(board.before.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
     assert ratios == {"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}
-    assert {name: each.processor for each in board.before.timings for name in each.maps} == {
+    assert {name: each.processor for each in board.before.timings() for name in each.maps} == {
         "QMC": "processor A", "leverage-RFF": "processor A"
     }  # fmt: skip
     assert board.before.before is None
     (note,) = by_cost(board, "fit").notes
     assert "2026-11-01, processor A, 512 columns: leverage-RFF; 2026-11-11, processor B, 512 columns: QMC." in note
     assert by_cost(board.before, "fit").notes == []
+
+
+def test_so_it_is_of_the_seconds_with_tuning(tmp_path):
+    folder(tmp_path / "board")
+    folder(tmp_path / "board-tuning", seconds={"RFF": 1.0, "leverage-RFF": 0.5}, bandwidth_s=1.0)
+    ten_days_later = [(dataset, method) for dataset in DATASETS for method in METHODS]
+    folder(tmp_path / "board-tuning-again", ten_days_later, seconds={"RFF": 2.0, "QMC": 4.0}, bandwidth_s=2.0)
+    board = load_board(tmp_path)
+    ratios = cost_ratios(board.costs("tuning"), 512).xs("eeg").droplevel("n_features").round(3).to_dict()
+    assert ratios == {"RFF": 1.0, "leverage-RFF": 0.75, "QMC": 1.5}
+    _, note = by_cost(board, "tuning").notes
+    assert "512 columns: leverage-RFF; 2026-11-11, an unknown processor, 512 columns: QMC." in note
+    assert board.before is None
 
 
 def test_a_folder_that_adds_a_size_is_no_measuring_again(tmp_path):
