@@ -43,7 +43,7 @@ from rffbench.report.board.registered import (
 )
 from rffbench.report.board.run_tables import less_sure
 from rffbench.report.board.score import BASELINE, losses
-from rffbench.report.board.standing import Board, shape
+from rffbench.report.board.standing import SECONDS, Board, shape
 from rffbench.report.board.statistics import Posterior
 from rffbench.report.board.summary import Summary, summaries
 
@@ -114,7 +114,7 @@ def _cautions(board: Board, found: Sequence[Summary]) -> str:
 
 def _processors(board: Board) -> dict[str, str]:
     """By map, the processor that its seconds at the size of the questions were measured on."""
-    of_size = (timing for timing in board.timings() if COLUMNS in timing.sizes)
+    of_size = (timing for timing in board.timings.get(SECONDS, []) if COLUMNS in timing.sizes)
     return {name: timing.processor for timing in of_size for name in timing.maps}
 
 

@@ -31,14 +31,12 @@ from rffbench.report.board.views import SESSION, AtCost, Cost, at_columns, at_co
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
 Read = TypeVar("Read")
-SOLVERS = "board-solvers"
-PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels", "board-reweighted",
+SECONDS, TUNING, SOLVERS = "board-seconds", "board-tuning", "board-solvers"
+PARTS = ("board", SECONDS, TUNING, "board-one-sigma", "board-kernels", "board-reweighted",
          "board-reference", SOLVERS)  # fmt: skip
 """The configs that the page is made of; the first has the scores."""
-TIMED = ("board-seconds", "board-tuning", SOLVERS)
+TIMED = (SECONDS, TUNING, SOLVERS)
 """Those whose seconds and memory count: they have run with nothing else at work."""
-SECONDS = "board-seconds"
-TUNING = "board-tuning"
 RATIOS = (SECONDS, TUNING)
 """Those whose seconds count as ratios to RFF's."""
 CALIBRATION = "calibration.csv"
@@ -78,12 +76,13 @@ class Board:
     before: Board | None = None
     """The board by the seconds before the last ones that were measured again; None where no map was."""
 
-    def timings(self, part: str = SECONDS) -> list[Timing]:
-        """The sessions in which the seconds of a part were measured; empty where they are not known."""
-        results = self.results.get(part)
-        if results is None or SESSION not in results.trials:
-            return []
-        return timings(results, [results.folder, *self.again.get(part, [])])
+    @cached_property
+    def timings(self) -> dict[str, list[Timing]]:
+        """By part, the sessions in which its seconds were measured; without a part where they are not known."""
+        return {
+            part: timings(results, [results.folder, *self.again.get(part, [])])
+            for part in RATIOS if (results := self.results.get(part)) and SESSION in results.trials
+        }  # fmt: skip
 
     @property
     def scores(self) -> Results:

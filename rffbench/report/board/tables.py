@@ -297,7 +297,7 @@ def by_cost(board: Board, of: Cost) -> Table | None:
 
 def _timed(board: Board, part: str) -> list[str]:
     """When and where the seconds of which maps were measured in a part, if not all at once, as a note."""
-    found = board.timings(part)
+    found = board.timings.get(part, [])
     if len(found) < 2:
         return []
     said = "; ".join(map(str, found))

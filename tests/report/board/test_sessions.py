@@ -95,7 +95,7 @@ def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tab
     board = load_board(tmp_path)
     ratios = cost_ratios(board.before.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
     assert ratios == {"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}
-    assert {name: each.processor for each in board.before.timings() for name in each.maps} == {
+    assert {name: each.processor for each in board.before.timings["board-seconds"] for name in each.maps} == {
         "QMC": "processor A", "leverage-RFF": "processor A"
     }  # fmt: skip
     assert board.before.before is None
