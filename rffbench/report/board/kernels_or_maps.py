@@ -4,6 +4,7 @@ each by its better map, against that between five maps of the Gaussian kernel (d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -61,13 +62,14 @@ def kernels(board: Board) -> Answer:
             said += f". Exploratory: with {size:,} columns {_on_most(at_size)}"
     reached = best_scores(board, of_kernels)
     pairs = {name: beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
-    called = ("between five kernels", "between five maps of the Gaussian kernel")
+    called = "between five kernels", "between five maps of the Gaussian kernel"
     apart = [
         over_datasets({name: known[name].then(_deviation(at, board.known[name])) for name in pairs}, median, each)
         for at, each in enumerate(called)
     ]
     moderated = over_datasets(pairs, correlation, f"correlation of the log ratio with {BEST_SCORE}")
-    numbers = [share, without, *chain.from_iterable(at_sizes.values()), moderated, *apart]
+    numbers = [share, without, *chain.from_iterable(at_sizes.values()), moderated, *apart,
+               *_drawing_together(board, of_kernels, called)]  # fmt: skip
     missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
@@ -82,7 +84,7 @@ def kernels(board: Board) -> Answer:
     return Answer(
         5, asked, f"{said}.", f"The hypothesis, that it is so on more than two thirds of the datasets, {fate}.",
         correlated(moderated, BEST_SCORE, "kernels vary beyond maps"), numbers=numbers,
-        notes=(IS_BEST_SCORE,), waits=waits, changes=changes, strips=(drawn,),
+        notes=(IS_BEST_SCORE, IS_BETWEEN), waits=waits, changes=changes, strips=(drawn,),
     )  # fmt: skip
 
 
@@ -91,6 +93,11 @@ BEST_SCORE = "the best R² or accuracy"
 IS_BEST_SCORE = (
     "The best R² or accuracy is that of the entry with the least mean loss over trials, among all maps and kernels at "
     "all sizes. R² is 1 − L/L_constant; on w8a it is the balanced accuracy."
+)
+
+IS_BETWEEN = (
+    f"Between kernels and between maps: the standard deviation of the loss, {DEVIATION}, the median over datasets; "
+    "and the median ratio of those with the most columns to those with the fewest."
 )
 
 
@@ -122,6 +129,28 @@ def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[N
         without = f"{called} without the worst of each (exploratory)"
         found[size] = _shares(known, f"{called} (exploratory)", without)
     return found
+
+
+def _drawing_together(board: Board, of_kernels: pd.DataFrame, called: Sequence[str]) -> list[Number]:
+    """The standard deviations of the loss between kernels and between maps with the most columns of these losses,
+    over those with the fewest: the ratio on each dataset, its median over datasets. None where there is one size."""
+    sizes = sorted({*map(int, of_kernels["n_features"])})
+    if len(sizes) < 2:
+        return []
+    ends = {
+        name: beside(*(_variances(board, of_kernels, name, size) for size in (sizes[-1], sizes[0])))
+        for name in board.results["board-kernels"].datasets
+    }
+
+    def ratio(variances: Sequence[float], at: int) -> float:
+        few = variances[len(variances) // 2 :]
+        return float(np.exp(_log_ratio((variances[at], few[at])) / 2))
+
+    return [
+        over_datasets({name: each.then(partial(ratio, at=at)) for name, each in ends.items()}, median,
+                      f"{each}: {sizes[-1]:,} over {sizes[0]:,} columns (exploratory)")
+        for at, each in enumerate(called)
+    ]  # fmt: skip
 
 
 def whole_sizes(board: Board) -> list[int]:

@@ -191,6 +191,24 @@ def test_a_size_at_which_the_answer_is_another_is_named():
     assert said.endswith(". Exploratory: with 256 columns they do not: 0 % (0 % to 0 %).")
 
 
+def test_maps_that_draw_together_are_measured_on_each_dataset():
+    """From 256 to 512 columns the maps come half as far apart and the kernels stay as they are."""
+
+    def of(methods, apart):
+        return lambda _, method, __: {"accuracy": 80 - apart * methods.index(method), "cv_error": 0.1}
+
+    def of_sizes(methods, *aparts):
+        sizes = (256, COLUMNS)
+        parts = [made_up(methods, of(methods, apart), [size]).trials for size, apart in zip(sizes, aparts, strict=True)]
+        return replace(made_up(methods, of(methods, 0), sizes), trials=pd.concat(parts, ignore_index=True))
+
+    parts = {"board": of_sizes(OF_GAUSSIAN, 2, 1), "board-kernels": of_sizes(kernels_or_maps.METHODS_OF_KERNELS, 1, 1)}
+    numbers = {each.name: each.value for each in kernels_or_maps.kernels(Board(parts, KNOWN)).numbers}
+    called = "between five {}: 512 over 256 columns (exploratory)".format
+    assert numbers[called("maps of the Gaussian kernel")] == pytest.approx(0.5)
+    assert numbers[called("kernels")] == pytest.approx(1)
+
+
 def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():
     """RFF is the best in one trial and SORF on average; on w8a the balanced accuracy counts; kin8nm is a regression,
     where a kernel has half the constant's error."""
