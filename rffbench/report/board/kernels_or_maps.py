@@ -45,7 +45,11 @@ def kernels(board: Board) -> Answer:
         return waiting(Answer(5, asked), "board-kernels")
     of_kernels = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
     of_kernels = of_kernels[of_kernels["n_features"].isin([COLUMNS, *whole_sizes(board)])]
-    known = {dataset: _variances(board, of_kernels, dataset) for dataset in results.datasets}
+    at_size = {
+        size: {dataset: _variances(board, of_kernels, dataset, size) for dataset in results.datasets}
+        for size in sorted({COLUMNS, *map(int, of_kernels["n_features"])})
+    }
+    known = at_size[COLUMNS]
     share, without = _shares(known, "share of datasets on which kernels vary more",
                              "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
     said = _fate(share)
@@ -56,10 +60,10 @@ def kernels(board: Board) -> Answer:
     said += f": kernels vary more on {in_percent(share.value)} of the datasets "
     said += f"({in_percent(share.low)} to {in_percent(share.high)}). Without the worst kernel and the worst map "
     said += _on_most(without)
-    at_sizes = _at_other_sizes(board, of_kernels)
-    for size, (at_size, _) in at_sizes.items():
-        if _fate(at_size) != _fate(share):
-            said += f". Exploratory: with {size:,} columns {_on_most(at_size)}"
+    shares = _at_other_sizes(at_size)
+    for size, (other, _) in shares.items():
+        if _fate(other) != _fate(share):
+            said += f". Exploratory: with {size:,} columns {_on_most(other)}"
     reached = best_scores(board, of_kernels)
     pairs = {name: beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
     called = "between five kernels", "between five maps of the Gaussian kernel"
@@ -68,8 +72,8 @@ def kernels(board: Board) -> Answer:
         for at, each in enumerate(called)
     ]
     moderated = over_datasets(pairs, correlation, f"correlation of the log ratio with {BEST_SCORE}")
-    numbers = [share, without, *chain.from_iterable(at_sizes.values()), moderated, *apart,
-               *_drawing_together(board, of_kernels, called)]  # fmt: skip
+    numbers = [share, without, *chain.from_iterable(shares.values()), moderated, *apart,
+               *_drawing_together(at_size, called)]  # fmt: skip
     missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
@@ -120,37 +124,34 @@ def best_scores(board: Board, of_kernels: pd.DataFrame) -> dict[str, OfTrials]:
             for name, here in rows.groupby("dataset")}  # fmt: skip
 
 
-def _at_other_sizes(board: Board, of_kernels: pd.DataFrame) -> dict[int, tuple[Number, Number]]:
-    """The `_shares` at each other size of these losses."""
+def _at_other_sizes(at_size: Mapping[int, Mapping[str, OfTrials]]) -> dict[int, tuple[Number, Number]]:
+    """The `_shares` at each other size, of the `_variances` by size and dataset."""
     found = {}
-    for size in sorted({*map(int, of_kernels["n_features"])} - {COLUMNS}):
-        known = {name: _variances(board, of_kernels, name, size) for name in board.results["board-kernels"].datasets}
-        called = f"the share with {size:,} columns"
-        without = f"{called} without the worst of each (exploratory)"
-        found[size] = _shares(known, f"{called} (exploratory)", without)
+    for size, known in at_size.items():
+        if size != COLUMNS:
+            called = f"the share with {size:,} columns"
+            without = f"{called} without the worst of each (exploratory)"
+            found[size] = _shares(known, f"{called} (exploratory)", without)
     return found
 
 
-def _drawing_together(board: Board, of_kernels: pd.DataFrame, called: Sequence[str]) -> list[Number]:
-    """The standard deviations of the loss between kernels and between maps with the most columns of these losses,
-    over those with the fewest: the ratio on each dataset, its median over datasets. None where there is one size."""
-    sizes = sorted({*map(int, of_kernels["n_features"])})
-    if len(sizes) < 2:
+def _drawing_together(at_size: Mapping[int, Mapping[str, OfTrials]], called: Sequence[str]) -> list[Number]:
+    """The standard deviations of the loss between kernels and between maps with the most columns, over those with the
+    fewest, and the same without the worst of each: of the `_variances` by size and dataset, the ratio on each dataset,
+    its median over datasets. None where there is one size."""
+    fewest, most = min(at_size), max(at_size)
+    if fewest == most:
         return []
-    ends = {
-        name: beside(*(_variances(board, of_kernels, name, size) for size in (sizes[-1], sizes[0])))
-        for name in board.results["board-kernels"].datasets
-    }
+    ends = {name: beside(at_size[most][name], at_size[fewest][name]) for name in at_size[most]}
 
     def ratio(variances: Sequence[float], at: int) -> float:
-        few = variances[len(variances) // 2 :]
-        return float(np.exp(_log_ratio((variances[at], few[at])) / 2))
+        of_most, of_fewest = np.split(np.asarray(variances), 2)
+        return float(np.exp(_log_ratio((of_most[at], of_fewest[at])) / 2))
 
-    return [
-        over_datasets({name: each.then(partial(ratio, at=at)) for name, each in ends.items()}, median,
-                      f"{each}: {sizes[-1]:,} over {sizes[0]:,} columns (exploratory)")
-        for at, each in enumerate(called)
-    ]  # fmt: skip
+    names = [f"{each}{which}: {most:,} over {fewest:,} columns (exploratory)"
+             for which in ("", " without the worst") for each in called]  # fmt: skip
+    return [over_datasets({name: each.then(partial(ratio, at=at)) for name, each in ends.items()}, median, said)
+            for at, said in enumerate(names)]  # fmt: skip
 
 
 def whole_sizes(board: Board) -> list[int]:

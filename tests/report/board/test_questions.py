@@ -27,6 +27,12 @@ def made_up(methods, row, sizes=(COLUMNS,)):
     return log.results(rows, config)
 
 
+def made_up_by_size(methods, rows):
+    """`made_up` with a ``row`` for each size."""
+    parts = [made_up(methods, row, [size]).trials for size, row in rows.items()]
+    return replace(made_up(methods, rows[COLUMNS], [*rows]), trials=pd.concat(parts, ignore_index=True))
+
+
 def answer_2(errors, noise=0.01):
     """Question 2's numbers by name, where map number i has an accuracy of 90 − i; ``errors(rng, i)`` gives Δ and the
     other error."""
@@ -179,12 +185,7 @@ def test_a_size_at_which_the_answer_is_another_is_named():
     def of_map(_, method, __):
         return {"accuracy": 80 - OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
 
-    parts = [
-        made_up(kernels_or_maps.METHODS_OF_KERNELS, of_kernel(apart), [size])
-        for size, apart in ((256, 0), (COLUMNS, 5))
-    ]
-    both = made_up(kernels_or_maps.METHODS_OF_KERNELS, of_kernel(0), (256, COLUMNS))
-    of_kernels = replace(both, trials=pd.concat([each.trials for each in parts], ignore_index=True))
+    of_kernels = made_up_by_size(kernels_or_maps.METHODS_OF_KERNELS, {256: of_kernel(0), COLUMNS: of_kernel(5)})
     board = Board({"board": made_up(OF_GAUSSIAN, of_map, (256, COLUMNS)), "board-kernels": of_kernels}, KNOWN)
     said = kernels_or_maps.kernels(board).said
     assert said.startswith("Yes: kernels vary more on 100 % of the datasets")
@@ -197,16 +198,16 @@ def test_maps_that_draw_together_are_measured_on_each_dataset():
     def of(methods, apart):
         return lambda _, method, __: {"accuracy": 80 - apart * methods.index(method), "cv_error": 0.1}
 
-    def of_sizes(methods, *aparts):
-        sizes = (256, COLUMNS)
-        parts = [made_up(methods, of(methods, apart), [size]).trials for size, apart in zip(sizes, aparts, strict=True)]
-        return replace(made_up(methods, of(methods, 0), sizes), trials=pd.concat(parts, ignore_index=True))
-
-    parts = {"board": of_sizes(OF_GAUSSIAN, 2, 1), "board-kernels": of_sizes(kernels_or_maps.METHODS_OF_KERNELS, 1, 1)}
+    of_kernels = kernels_or_maps.METHODS_OF_KERNELS
+    parts = {
+        "board": made_up_by_size(OF_GAUSSIAN, {256: of(OF_GAUSSIAN, 2), COLUMNS: of(OF_GAUSSIAN, 1)}),
+        "board-kernels": made_up_by_size(of_kernels, {256: of(of_kernels, 1), COLUMNS: of(of_kernels, 1)}),
+    }
     numbers = {each.name: each.value for each in kernels_or_maps.kernels(Board(parts, KNOWN)).numbers}
     called = "between five {}: 512 over 256 columns (exploratory)".format
     assert numbers[called("maps of the Gaussian kernel")] == pytest.approx(0.5)
     assert numbers[called("kernels")] == pytest.approx(1)
+    assert numbers[called("maps of the Gaussian kernel without the worst")] == pytest.approx(0.5)
 
 
 def test_the_best_score_is_an_entrys_mean_and_of_a_regression_r2():
