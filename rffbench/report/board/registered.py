@@ -89,8 +89,8 @@ DEVIATIONS = (
     "of the code before these changes. Those of RFF, orthogonal, QMC and quadrature are of the 28th (13:35 to 14:06), "
     "on another processor; 20 of these trials were disturbed, and measured again. Those of RFF and the 15 other maps "
     "are of the 28th, too (15:08 to 17:45). Trials of RFF and 13 maps that were disturbed were measured again, once or "
-    "twice. TEFM's were measured again with RFF's 512 columns (21:15 to 21:38); kin8nm with 2,048 columns was disturbed "
-    "each time, and is left out, as 30 of TensorSketch's 84 are.",
+    "twice. TEFM's were measured again with RFF's 512 columns (21:15 to 21:38); kin8nm with 2,048 columns was "
+    "disturbed each time, and is left out, as 30 of TensorSketch's 84 are.",
     "A rule that was added: a map with a gain at equal cost on fewer than half of the datasets is undecided. The "
     "tables have it since 1467cfe (25th, 13:23), the questions since 129ee4c (26th, 05:21), where the fourth timing "
     "came in and the three before had been seen. It would have made the third undecided. It does not touch the "
