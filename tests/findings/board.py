@@ -437,8 +437,7 @@ def with_2048_columns_landmarks_still_gain() -> str:
         f"Exploratory, with 2,048 columns: at equal columns uniform landmarks gain {uniform}, those by RPCholesky {chosen}, "
         f"those by k-means {means} and TEFM {tefm}, none of them decided. The same as random Fourier features to within 1 % are "
         f"{listed([each.method for each in by_verdict['same']])}. {listed([each.method for each in undecided])} lose "
-        f"{min(lost):.1f} to {max(lost):.1f} %, which is not decided. {worse.method} is worse: it loses {losing(worse)}. "
-        "Seconds there are those of the maps named before the run and of uniform landmarks alone."
+        f"{min(lost):.1f} to {max(lost):.1f} %, which is not decided. {worse.method} is worse: it loses {losing(worse)}."
     )
 
 

@@ -52,12 +52,12 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def last_again(parts: Sequence[Results]) -> int:
-    """The number of the last folder that measured maps again: on datasets and at sizes that one before it has, too.
-    0 where no folder did; those that add sizes or datasets do not count, nor does RFF."""
-    seen, last = set[tuple[str, str, int]](), 0
+    """The number of the last folder that measured maps again at the size of the questions: on datasets that one before
+    it has, too. 0 where no folder did; those of other sizes or of more datasets do not count, nor does RFF."""
+    seen, last = set[tuple[str, str]](), 0
     for at, each in enumerate(parts):
-        rows = each.trials[each.trials["method"] != BASELINE]
-        cells = set(rows[["dataset", "method", "n_features"]].itertuples(index=False, name=None))
+        rows = each.trials[(each.trials["method"] != BASELINE) & (each.trials["n_features"] == COLUMNS)]
+        cells = set(rows[["dataset", "method"]].itertuples(index=False, name=None))
         last = at if cells & seen else last
         seen |= cells
     return last

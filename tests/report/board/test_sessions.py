@@ -117,17 +117,21 @@ def test_so_it_is_of_the_seconds_with_tuning(tmp_path):
     assert board.before is None
 
 
-def test_a_folder_that_adds_a_size_is_no_measuring_again(tmp_path):
-    """The seconds of before are those without the folder that measured QMC again, also when a wider one comes last."""
+def test_a_folder_of_another_size_is_no_measuring_again(tmp_path):
+    """The seconds of before are those without the folder that measured QMC again with 512 columns, also when wider ones
+    come last, of which one measured the other again."""
     folder(tmp_path / "board")
     folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
     folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0, "QMC": 3.0})
-    folder(tmp_path / "board-seconds-again-wide", seconds={"RFF": 1.0, "QMC": 9.0}, wide=["QMC"])
+    folder(tmp_path / "board-seconds-again-wide", seconds={"RFF": 1.0, "QMC": 8.0}, wide=["QMC"])
+    folder(tmp_path / "board-seconds-again-wider", seconds={"RFF": 1.0, "QMC": 9.0}, wide=["QMC"])
     board = load_board(tmp_path)
     of_qmc = [each.costs("fit").query("method == 'QMC'") for each in (board, board.before)]
     found = [dict(zip(each["n_features"], each["cost"].round(2), strict=True)) for each in of_qmc]
     assert found == [{512: 3.0, 1024: 9.0}, {512: 4.0, 1024: 9.0}]
-    assert board.before.again == {"board-seconds": [tmp_path / "board-seconds-again-wide"]}
+    assert board.before.again == {
+        "board-seconds": [tmp_path / "board-seconds-again-wide", tmp_path / "board-seconds-again-wider"]
+    }
 
 
 def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
