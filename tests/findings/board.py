@@ -587,7 +587,7 @@ def a_smaller_kernel_error_predicts_between_kinds_of_maps_alone() -> str:
 
 @finding(ADVICE)
 def seconds_of_solvers() -> str:
-    """PCG with its defaults, λ and the kernel given; one trial."""
+    """PCG with its defaults, λ and the kernel given; two trials."""
     found = over_the_direct_solve(load_protocols(ROOT / "results" / "board-solvers"))
     times = {solver: ratios for (solver, _), ratios in found.items()}
     assert len(times["RFF pcg"]) == len(times["Nyström pcg"]) == 5

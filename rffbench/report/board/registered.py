@@ -123,7 +123,8 @@ DEVIATIONS = (
     "(47b1c0a, 25th, 09:50). Of covtype it has 10,000 test rows, as every pass is tested (9c6c3c1, 10:18).",
     "A second trial of board-solvers was begun on the 28th (08:43 to 09:13) and thrown away: the machine was slower "
     "(direct solves took 1.5 to 2 times as long), other work used its processors in 20 of 30 trials, and fits that "
-    "end after two minutes had done fewer passes.",
+    "end after two minutes had done fewer passes. The second trial is of the 29th (00:35 to 01:35), on another "
+    "processor. So is the first one of pol and elevators, where two direct solves had been disturbed.",
     "board-kernels ran at 512 columns on the 24th, and with 128, 256 and 1,024 columns on the 28th (03:10 to 04:48), "
     "on two processors; those with 2,048 columns came later that day, in parts (07:45 to 13:26). Random binning, which "
     "counts for no kernel, has not run: on 4,500 rows its choice of σ takes four minutes a trial. Question 5 is "
