@@ -339,13 +339,25 @@ class _Cell:
         """The mean of that: what is not the same trials is not compared."""
         return float(better.mean()) if len(better := self.better(other)) else -np.inf
 
+    def is_alike(self, other: _Cell) -> bool:
+        """Whether it is better than another by the same in every trial. Scores are counts of test rows, so two trials
+        have that by chance: it says nothing of how far other trials would differ."""
+        better = self.better(other)
+        return bool(len(better) and np.ptp(better) <= 1e-12 * np.abs(self.ranks).max())
+
+    def interval(self, other: _Cell) -> tuple[float, float]:
+        """Student's interval of the difference to another; infinite from one trial, and where all trials are alike."""
+        return (-np.inf, np.inf) if self.is_alike(other) else mean_interval(self.better(other))
+
     def not_shown_better(self, other: _Cell) -> bool:
         """Whether the interval of the difference to another does not lie above 0."""
-        return mean_interval(self.better(other))[0] <= 0
+        return self.interval(other)[0] <= 0
 
     def p_value(self, other: _Cell) -> float:
-        """Two-sided, that it is better than another; NaN of itself."""
-        return np.nan if self is other else 2 * paired_p_value(self.ranks, other.ranks, "greater")
+        """Two-sided, that it is better than another; NaN of itself and from one trial, 1 where all are alike."""
+        if self is other or len(self.better(other)) < 2:
+            return np.nan
+        return 1.0 if self.is_alike(other) else 2 * paired_p_value(self.ranks, other.ranks, "greater")
 
 
 def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
@@ -362,6 +374,7 @@ def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
     table.notes = [
         *_said_once(table, ("trial", "failure")),
         *([f"Differences are to {base}, the best of its sizes."] if base else []),
+        *_alike(found, base),
         *_best_of(scored, base),
         *_all_rows(found),
         *_without_a_map(found),
@@ -398,7 +411,7 @@ def _data_cells(cell: _Cell, base: _Cell | None) -> list[str]:
     score = float(cell.scores.mean())
     decimals = significant_digits(abs(score), 4)
     better = pd.Series(dtype=float) if base is None or cell is base else cell.better(base)
-    low, high = mean_interval(better)
+    low, high = cell.interval(base) if base else (-np.inf, np.inf)
     seconds = NOT_RUN if np.isnan(cell.seconds) else f"{cell.seconds:.{significant_digits(cell.seconds, 2)}f}"
     return [
         str(cell.columns or NOT_RUN), cell.method, "failed" if np.isnan(score) else f"{score:.4g}",
@@ -406,6 +419,13 @@ def _data_cells(cell: _Cell, base: _Cell | None) -> list[str]:
         f"{low:+z.{decimals}f} to {high:+z.{decimals}f}" if len(better) and np.isfinite(low) else "",
         seconds, str(cell.trials), str(cell.failed),
     ]  # fmt: skip
+
+
+def _alike(found: Sequence[_Cell], base: _Cell | None) -> list[str]:
+    """Why some differences over several trials have no interval."""
+    if base and any(each is not base and len(each.better(base)) > 1 and each.is_alike(base) for each in found):
+        return ["Where the difference is the same in all trials, there is no interval: its spread is not known."]
+    return []
 
 
 def _all_rows(found: Sequence[_Cell]) -> list[str]:

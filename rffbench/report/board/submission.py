@@ -19,7 +19,7 @@ from rffbench import __version__, files, yamlfile
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import experiment_of, load_experiment
 from rffbench.data.cards import Card, load_card
-from rffbench.errors import ConfigError, ResultsError
+from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.execution.log import latest, log_files, read_rows
 from rffbench.execution.row import Row
 from rffbench.plugins import ownfile
@@ -175,10 +175,15 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _experiment(folder: Path, ref: str) -> Experiment:
-    """The board's experiment with the datasets, sizes and trials of the folder's config."""
+    """The experiment of the board whose seed the folder's config has, the whole or the small one, with that config's
+    datasets, sizes and trials."""
     given = _config(folder)
-    whole = given.get("seed") == load_experiment("board").seed
-    config = board_config(ref, [str(name) for name in given["datasets"]], full=whole)
+    datasets = [str(name) for name in given["datasets"]]
+    is_whole = given.get("seed") == load_experiment("board").seed
+    config = board_config(ref, datasets, full=True) if is_whole else board_config(ref)
+    if beyond := [name for name in datasets if name not in config["datasets"]]:
+        what = unknown("dataset of the small board", beyond[0], config["datasets"])
+        raise ConfigError(f"{folder / 'config.yaml'}: datasets: {what}")
     asked = {key: given[key] for key in ("n_features", "trials") if key in given}
     return experiment_of(fitting(config | {"name": "check", "datasets": given["datasets"]} | asked))
 

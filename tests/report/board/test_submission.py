@@ -29,13 +29,19 @@ from tests.helpers.own_map import MINE
 def folder(tmp_path, monkeypatch):
     """What `rffbench board ./mine.py:Mine --datasets phoneme,kin8nm,w8a --save` writes, with made-up scores."""
     monkeypatch.chdir(tmp_path)
+    return saved_entry(tmp_path, ["phoneme", "kin8nm", "w8a"])
+
+
+def saved_entry(tmp_path, datasets=()):
     (tmp_path / "mine.py").write_text(MINE)
     ran, saved = tmp_path / "ran", tmp_path / "saved"
     ran.mkdir()
-    experiment = own_map("./mine.py:Mine", ["phoneme", "kin8nm", "w8a"])
+    experiment = own_map("./mine.py:Mine", datasets)
     rows = []
     for spec in experiment.grid():
-        metric = {"rmse": 0.1} if spec.dataset == "kin8nm" else {"accuracy": 80.0, "balanced_accuracy": 79.0}
+        metric = (
+            {"rmse": 0.1} if spec.dataset in ("kin8nm", "powerplant") else {"accuracy": 80.0, "balanced_accuracy": 79.0}
+        )
         metric["own_memory_bytes"] = 1000.0 * spec.n_features
         rows.append(TrialResult(spec, "ok", metric, {"feature_s": 1.0}, 10**9, 0.05).to_row())
     (ran / "config.yaml").write_text(experiment.to_yaml(ran))
@@ -54,6 +60,18 @@ def test_a_tenth_is_drawn_by_the_nonce_and_some_of_it_is_of_the_map(folder):
     assert len({tuple(keys) for keys in drawn_}) > 2
     assert drawn(found, "a") == drawn_[0]
     assert all(any(found.rows[key]["method"] == "Mine" for key in keys) for keys in drawn_)
+
+
+def test_without_datasets_it_is_of_the_small_board(tmp_path, monkeypatch):
+    """As the README's first command writes it: the small board has a seed of its own."""
+    monkeypatch.chdir(tmp_path)
+    saved = saved_entry(tmp_path)
+    found = read_submission(saved)
+    assert (len(found.rows), found.missing) == (48, 0)
+    config = saved / "config.yaml"
+    config.write_text(config.read_text().replace("datasets: [phoneme, ", "datasets: [covtype, "))
+    with pytest.raises(ConfigError, match=r"config.yaml: datasets: unknown dataset of the small board 'covtype'"):
+        read_submission(saved)
 
 
 @pytest.mark.parametrize(
