@@ -340,10 +340,10 @@ class _Cell:
         return float(better.mean()) if len(better := self.better(other)) else -np.inf
 
     def is_alike(self, other: _Cell) -> bool:
-        """Whether it is better than another by the same in every trial. Scores are counts of test rows, so two trials
-        have that by chance: it says nothing of how far other trials would differ."""
+        """Whether it is better than another by the same in every trial, of two or more. Scores are counts of test rows,
+        so two trials have that by chance: it says nothing of how far other trials would differ."""
         better = self.better(other)
-        return bool(len(better) and np.ptp(better) <= 1e-12 * np.abs(self.ranks).max())
+        return bool(len(better) > 1 and np.ptp(better) <= 1e-12 * np.abs(self.ranks).max())
 
     def interval(self, other: _Cell) -> tuple[float, float]:
         """Student's interval of the difference to another; infinite from one trial, and where all trials are alike."""
@@ -355,7 +355,7 @@ class _Cell:
 
     def p_value(self, other: _Cell) -> float:
         """Two-sided, that it is better than another; NaN of itself and from one trial, 1 where all are alike."""
-        if self is other or len(self.better(other)) < 2:
+        if self is other:
             return np.nan
         return 1.0 if self.is_alike(other) else 2 * paired_p_value(self.ranks, other.ranks, "greater")
 
@@ -423,7 +423,7 @@ def _data_cells(cell: _Cell, base: _Cell | None) -> list[str]:
 
 def _alike(found: Sequence[_Cell], base: _Cell | None) -> list[str]:
     """Why some differences over several trials have no interval."""
-    if base and any(each is not base and len(each.better(base)) > 1 and each.is_alike(base) for each in found):
+    if base and any(each is not base and each.is_alike(base) for each in found):
         return ["Where the difference is the same in all trials, there is no interval: its spread is not known."]
     return []
 

@@ -185,7 +185,7 @@ def _experiment(folder: Path, ref: str) -> Experiment:
         what = unknown("dataset of the small board", beyond[0], config["datasets"])
         raise ConfigError(f"{folder / 'config.yaml'}: datasets: {what}")
     asked = {key: given[key] for key in ("n_features", "trials") if key in given}
-    return experiment_of(fitting(config | {"name": "check", "datasets": given["datasets"]} | asked))
+    return experiment_of(fitting(config | {"name": "check", "datasets": datasets} | asked))
 
 
 def drawn(submission: Submission, nonce: str) -> list[str]:
