@@ -43,6 +43,7 @@ def run(
     results: str | PathLike[str] = "results",
     workers: int | None = None,
     only: Mapping[str, Any] | Sequence[str] = (),
+    trials: int | None = None,
     fresh: bool = False,
     retry_failed: bool = False,
     executor: str | None = None,
@@ -62,7 +63,9 @@ def run(
         Worker processes; None: as many as processors and memory allow.
     only : dict or sequence of str
         The part of the grid to run: ``{"dataset": ["eeg", "magic04"], "trial": 0}``, or as ``--only`` has it,
-        ``["dataset=eeg,magic04", "trial=0"]``.
+        ``["dataset=eeg,magic04", "trial=0-2"]``.
+    trials : int or None
+        How many trials every cell has; None: the config's number.
     fresh, retry_failed, executor, executor_options
         As the command's options.
     progress : bool or function
@@ -86,6 +89,8 @@ def run(
     from rffbench.execution.run import run_experiment
 
     experiment = experiment_of(config) if isinstance(config, Mapping) else load_experiment(Path(config))
+    if trials is not None:
+        experiment = experiment.with_trials(trials)
     check_reference(experiment.reference)
     name, options = experiment.runs_on(executor)
     runs_on = make_executor(name, experiment, workers=workers, options=options | dict(executor_options or {}))

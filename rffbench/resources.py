@@ -1,4 +1,4 @@
-"""Where the files that ship with the package are: the configs and the dataset cards."""
+"""Where the files that ship with the package are: the configs, in folders, and the dataset cards."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,3 +15,11 @@ def resource_folder(kind: Literal["configs", "datasets"]) -> Path:
         if folder.is_dir():
             return folder
     raise ConfigError(f"the folder of {kind} is missing: looked for {' and '.join(map(str, candidates))}")
+
+
+def shipped_configs() -> dict[str, Path]:
+    """The files of the configs that ship, by name, in order of their folders: those at the top come first. A config is
+    found by its name alone, whatever its folder."""
+    top = resource_folder("configs")
+    found = sorted(top.rglob("*.yaml"), key=lambda path: (path.parent != top, path))
+    return {path.stem: path for path in found}

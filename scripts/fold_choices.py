@@ -64,7 +64,7 @@ def main() -> None:
 
 def specs() -> list[TrialSpec]:
     """The trials of PROTOCOL."""
-    protocols = load_experiment(ROOT / "configs" / f"{NAME}.yaml").protocols()
+    protocols = load_experiment(NAME).protocols()
     one = next(experiment for labels, experiment in protocols if PROTOCOL in labels.values())
     return one.grid()
 

@@ -157,7 +157,7 @@ ADDITIONS = {
         "rffbench/cli/added.py": COMMAND,
         "rffbench/cli/__init__.py": [
             ("from rffbench import __version__\n", "from rffbench.cli.added import added\n"),
-            ("for _command in (\n", "    added,\n"),
+            ("configs.completion),\n", "    \"Added\": (added,),\n"),
         ],
     },
 }  # fmt: skip

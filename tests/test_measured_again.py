@@ -88,9 +88,7 @@ def test_trials_that_are_held_to_released_numbers_come_out_again(experiment, cel
     """Their first trials equal those in results/, but for what rounding changes."""
     only = [f"--only={key}={','.join(map(str, values))}" for key, values in {**cells, "trial": [0]}.items()]
     mirror = os.environ["RFFBENCH_MIRROR"]
-    run = rffbench_in(
-        tmp_path, "run", ROOT / f"configs/{experiment}.yaml", *only, limit=LIMIT_S, RFFBENCH_MIRROR=mirror
-    )
+    run = rffbench_in(tmp_path, "run", experiment, *only, limit=LIMIT_S, RFFBENCH_MIRROR=mirror)
     assert run.returncode == 0, run.stdout + run.stderr
     for values in itertools.product(*cells.values()):
         cell = dict(zip(cells, values, strict=True)) | {"trial": 0}

@@ -67,7 +67,18 @@ def main() -> NoReturn:
     sys.exit(status)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Grouped(click.Group):
+    """A group whose help lists the commands by what they are for."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        widest = max(map(len, self.commands))
+        for heading, commands in GROUPS.items():
+            limit = formatter.width - widest - 6
+            with formatter.section(heading):
+                formatter.write_dl([(f"{each.name:<{widest}}", each.get_short_help_str(limit)) for each in commands])
+
+
+@click.group(cls=Grouped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(version)s")
 def cli() -> None:
     """Benchmark random-feature methods for kernel approximation.
@@ -77,14 +88,13 @@ def cli() -> None:
     """
 
 
-for _command in (
-    running.run,
-    tables.plot, tables.table,
-    comparison.compare, comparison.record, comparison.merge, comparison.diff, comparison.history,
-    browser.report, browser.serve,
-    board.board,
-    datasets.datasets,
-    parts.methods, parts.check_method, parts.check_kernel, parts.new,
-    configs.validate, configs.schema, configs.environment, configs.completion,
-):  # fmt: skip
+GROUPS = {
+    "Begin": (configs.configs, running.run, parts.methods, datasets.datasets),
+    "Your work": (board.board, parts.new, parts.check_method, parts.check_kernel, configs.validate),
+    "Results": (tables.table, tables.plot, browser.report, browser.serve, comparison.diff, comparison.history,
+                comparison.merge),
+    "Papers": (comparison.compare, comparison.record),
+    "Maintenance": (configs.environment, configs.schema, configs.completion),
+}  # fmt: skip
+for _command in (command for commands in GROUPS.values() for command in commands):
     cli.add_command(_command)

@@ -25,9 +25,9 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def complete_config(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.resources import resource_folder
+    from rffbench.resources import shipped_configs
 
-    return _named((path.stem for path in resource_folder("configs").glob("*.yaml")), begun)
+    return _named(shipped_configs(), begun)
 
 
 def complete_dataset(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

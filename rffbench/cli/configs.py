@@ -1,6 +1,8 @@
-"""The commands validate, schema, environment and completion."""
+"""The commands configs, validate, schema, environment and completion."""
 
 from __future__ import annotations
+
+import json
 
 import click
 from click.shell_completion import get_completion_class
@@ -8,9 +10,36 @@ from click.shell_completion import get_completion_class
 from rffbench.cli.completion import SHELLS, complete_config
 from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import TEXT
-from rffbench.cli.output import echo, say, write_json
+from rffbench.cli.output import echo, room, say, write_json
 from rffbench.errors import ConfigError, refusals
-from rffbench.text import plural
+from rffbench.text import duration, plural
+
+LONGEST_M = 60_000.0  # minutes; a dry run counts trials beyond the memory, too, which take years
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def configs(as_json: bool) -> int:
+    """List the configs that ship with the package.
+
+    Each has its title, its number of trials, and about how long it takes on two processors.
+    """
+    from rffbench.config.shipped import configs
+
+    found = configs()
+    if as_json:
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return 0
+    echo("rffbench run NAME runs a config; times are by a dry run, on two processors.")
+    widest = max(len(row["name"]) for each in found for row in each["configs"])
+    for each in found:
+        path = f" (configs/{each['folder']})" if each["folder"] else ""
+        echo(f"\n{each['heading']}{path}\n{each['about']}")
+        for row in each["configs"]:
+            takes = duration(row["minutes"] * 60) if row["minutes"] < LONGEST_M else "> 1,000 h"
+            line = f"  {row['name']:<{widest}} {row['trials']:>7,}{takes:>11}  {row['title']}"
+            echo(line if len(line) <= room() else f"{line[: room() - 1]}…")
+    return 0
 
 
 @click.command()

@@ -45,9 +45,10 @@ LONG_TO_WRITE = 2_000  # trials whose tables and figures take a minute
     multiple=True,
     shell_complete=complete_only,
     metavar="KEY=VALUE",
-    help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas. "
-    "With several --only, a trial must meet all of them.",
+    help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas, and "
+    "write trial=1-3 for a range. With several --only, a trial must meet all of them.",
 )
+@click.option("--trials", type=COUNT, help="How many trials every cell has, in place of the config's number.")
 @click.option("--fresh", is_flag=True, help="Start from the beginning; the old results are moved aside.")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @click.option(
@@ -77,6 +78,7 @@ def run(
     workers: int | None,
     results: Path,
     only: tuple[str, ...],
+    trials: int | None,
     fresh: bool,
     retry_failed: bool,
     dry_run: bool,
@@ -97,10 +99,12 @@ def run(
     if executor == "":
         raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
     experiment = load_experiment(config)
+    if trials is not None:
+        experiment = experiment.with_trials(trials)
     check_reference(experiment.reference)
     warn_of_cards()
-    if (trials := experiment.size()) > MANY_TRIALS and not yes:
-        raise ConfigError(f"{config}: has {trials:,} trials; --yes runs them")
+    if (size := experiment.size()) > MANY_TRIALS and not yes:
+        raise ConfigError(f"{config}: has {size:,} trials; --yes runs them")
     name, options = experiment.runs_on(executor)
     options |= dict(map(_option, executor_options)) | ({"scheduler_file": scheduler_file} if scheduler_file else {})
     runs_on = make_executor(name, experiment, workers=workers, options=options)

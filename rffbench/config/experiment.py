@@ -353,6 +353,13 @@ class Experiment(Strict):
         specs = (spec for _, experiment in self.protocols() for spec in Grid(experiment.to_dict()).specs())
         return list({spec.key: spec for spec in specs}.values()) if self.sweep else list(specs)
 
+    def with_trials(self, count: int) -> Experiment:
+        """The same experiment with ``count`` trials in every cell."""
+        config = self.model_dump(mode="json", by_alias=True, exclude_unset=True) | {"trials": count}
+        for method in config["methods"].values():
+            method.pop("trials", None)
+        return Experiment.model_validate(config)
+
     def files(self) -> list[Path]:
         """The user's own files with feature maps."""
         return methodfiles.files(self.to_dict())

@@ -79,7 +79,7 @@ def _metrics_of(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def _find(config: str | Path) -> Path:
-    from rffbench.resources import resource_folder
+    from rffbench.resources import shipped_configs
 
     path = Path(config)
     if path.is_file():
@@ -88,10 +88,10 @@ def _find(config: str | Path) -> Path:
         raise ConfigError(f"{path}: is a folder; a config is a YAML file")
     if os.path.lexists(path):
         raise ConfigError(f"{path}: is not a regular file, but a pipe, a device or a broken link; give a copy of it")
-    folder = resource_folder("configs")
-    names = sorted(each.stem for each in folder.glob("*.yaml"))
-    if str(config) in names:
-        return folder / f"{config}.yaml"
+    shipped = shipped_configs()
+    if str(config) in shipped:
+        return shipped[str(config)]
+    names = sorted(shipped)
     if path.stem in names:
         raise ConfigError(f"{config}: no such file; the config of that name that ships with rffbench is {path.stem!r}")
     raise ConfigError(f"{config}: no such file; {unknown('config', path.stem, names)}")
@@ -131,8 +131,8 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
 def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialSpec]:
     """The specs that meet every ``KEY=VALUE[,VALUE…]`` of ``only``.
 
-    Keys: dataset, method, n_features (``16d`` or a count), trial. ConfigError for another key, a value that
-    occurs nowhere in ``specs``, or if nothing is left.
+    Keys: dataset, method, n_features (``16d`` or a count), trial (a number, or ``1-3``). ConfigError for another key, a
+    value that occurs nowhere in ``specs``, or if nothing is left.
     """
     chosen = every = list(specs)
     for condition in only:
@@ -143,13 +143,23 @@ def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialS
             raise ConfigError(f"--only {condition}: {unknown('key', key, _SELECTORS)}")
         names = _SELECTORS[key]
         valid = list(dict.fromkeys(name for spec in every for name in names(spec)))
-        values = {value.strip() for value in text.split(",")}
+        values = {value for part in text.split(",") for value in _numbers(key, part.strip())}
         for value in sorted(values.difference(valid)):
             raise ConfigError(f"--only {condition}: {unknown(key, value, valid)}")
         chosen = [spec for spec in chosen if values.intersection(names(spec))]
         if not chosen:
             raise ConfigError(f"--only {condition}: no trial meets both this and the conditions before it")
     return chosen
+
+
+def _numbers(key: str, value: str) -> list[str]:
+    """The numbers of a range of trials, ``1-3``; any other value alone."""
+    first, dash, last = value.partition("-")
+    if key != "trial" or not (dash and first.isdecimal() and last.isdecimal()):
+        return [value]
+    if int(first) > int(last):
+        raise ConfigError(f"--only {key}={value}: the range ends before it begins; write {last}-{first}")
+    return [str(number) for number in range(int(first), int(last) + 1)]
 
 
 _SELECTORS: dict[str, Callable[[TrialSpec], tuple[str, ...]]] = {

@@ -11,6 +11,7 @@ from rffbench.config.loading import filter_specs, load_experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
 from rffbench.execution.log import cell, read_rows
+from rffbench.resources import shipped_configs
 
 CONFIG = """\
 name: small
@@ -269,8 +270,8 @@ def test_table3_is_the_protocol_that_was_found(name):
         assert (spec.seed, spec.timing) == (0, "features")
 
 
-CONFIGS, RESULTS = Path(__file__).parents[2] / "configs", Path(__file__).parents[2] / "results"
-MEASURED = [path.stem for path in sorted(CONFIGS.glob("*.yaml")) if (RESULTS / path.stem).is_dir()]
+RESULTS = Path(__file__).parents[2] / "results"
+MEASURED = [name for name in shipped_configs() if (RESULTS / name).is_dir()]
 
 
 @pytest.mark.parametrize(
@@ -418,6 +419,17 @@ def test_only_chooses_by_dataset_method_size_and_trial(read):
     }
     assert filter_specs(grid, ["n_features=14"]) == filter_specs(grid, ["n_features=1d", "dataset=eeg"])
     assert filter_specs(grid, []) == grid
+    assert filter_specs(grid, ["trial=0-1"]) == filter_specs(grid, ["trial=0,1"]) != grid
+
+
+def test_a_number_of_trials_replaces_that_of_the_experiment_and_of_its_methods(read):
+    config = read()
+    fewer = config.with_trials(2)
+    assert {spec.trial for spec in fewer.grid()} == {0, 1}
+    assert [spec.key for spec in fewer.grid()] == [spec.key for spec in config.grid() if spec.trial < 2]
+    assert {
+        spec.trial for spec in read(("{features: fourier}", "{features: fourier, trials: 5}")).with_trials(2).grid()
+    } == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -428,6 +440,8 @@ def test_only_chooses_by_dataset_method_size_and_trial(read):
         ("n_features=3d", "unknown n_features '3d'"),
         ("eeg", "must be KEY=VALUE"),
         ("trial=", "must be KEY=VALUE"),
+        ("trial=2-1", "write 1-2"),
+        ("trial=1-9", "unknown trial '[3-9]'"),
     ],
 )
 def test_only_refuses_what_names_nothing(read, only, message):

@@ -29,7 +29,7 @@ def held_out_scores():
 def test_the_tables_take_the_lambda_whose_held_out_score_is_nearest_to_rf(cell):
     dataset, kernel = cell
     target, scores = held_out_scores()[cell]
-    table = load_experiment(ROOT / "configs" / f"{TABLES[dataset]}.yaml")
+    table = load_experiment(TABLES[dataset])
     (taken,) = {
         spec.solver["lambda"][0]
         for spec in table.grid()

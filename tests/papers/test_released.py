@@ -170,9 +170,7 @@ def test_random_binning_on_penbased_is_that_stored():
 def measured(rffbench_in, folder, config, metric, *only):
     """The metric of the trials that a shipped config has of these cells."""
     chosen = [part for each in only for part in ("--only", each)]
-    run = rffbench_in(
-        folder, "run", ROOT / "configs" / f"{config}.yaml", *chosen, limit=LIMIT_S, RFFBENCH_MIRROR=str(MIRROR)
-    )
+    run = rffbench_in(folder, "run", config, *chosen, limit=LIMIT_S, RFFBENCH_MIRROR=str(MIRROR))
     assert not run.returncode, run.stdout + run.stderr
     log = (folder / "results" / config / "trials.jsonl").read_text().splitlines()
     return [json.loads(line)["metrics"][metric] for line in log]

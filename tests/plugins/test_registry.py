@@ -21,9 +21,9 @@ from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
 from rffbench.plugins import guarded, registry
 from rffbench.plugins.registry import NONE, Registry
-from rffbench.resources import resource_folder
+from rffbench.resources import shipped_configs
 
-SHIPPED = sorted(path.stem for path in resource_folder("configs").glob("*.yaml"))
+SHIPPED = shipped_configs()
 
 
 class AddedMap(BaseEstimator):
@@ -186,7 +186,7 @@ def written(config):
 @pytest.mark.parametrize("config", SHIPPED)
 def test_the_schema_takes_the_keys_of_every_config_that_ships(config):
     schema = json_schema()
-    raw = yaml.safe_load((resource_folder("configs") / f"{config}.yaml").read_text(encoding="utf-8"))
+    raw = yaml.safe_load(SHIPPED[config].read_text(encoding="utf-8"))
     for what, name, settings in written(raw):
         fitting = [
             each for each in schema["$defs"][what]["oneOf"]
