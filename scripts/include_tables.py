@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from scripts import schema_tables  # noqa: E402
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+FOLDERS = ("docs", "docs/board")
+PAGES = ["README.md", *(f"{folder}/{path.name}" for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.md")))]
 NAMES = r"results/\S+\.md|maps|solvers|kernels|commands|estimators|config-keys(?: \w+)?"
 BLOCK = re.compile(rf"(<!-- ({NAMES}) -->\n).*?(<!-- end -->)", re.DOTALL)
 SECTION = re.compile(r"^## (.+)\n\n`([\w-]+)`", re.MULTILINE)  # a map's: its title, then its name in configs
