@@ -407,11 +407,11 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     tiny.write_text(reference + "reference: liu2020-table3\n")
     rffbench("run", tiny, "--only", "dataset=digits")
     folder = tmp_path / "results" / "tiny"
-    with (folder / "trials.jsonl").open("a") as log:  # cells of the paper, 5 points above what it reports
+    with (folder / "trials.jsonl").open("a") as file:  # cells of the paper, 5 points above what it reports
         for row in rows(folder):
-            eeg = {**row, "dataset": "eeg", "n_features": 14, "key": "0" * 64}
+            eeg = log.keyed({**row, "dataset": "eeg", "n_features": 14})
             reported = {"RFF": 68.45, "Ours": 68.62}[row["method"]]
-            log.write(json.dumps({**eeg, "metrics": {"accuracy": reported + 5}}) + "\n")
+            file.write(json.dumps({**eeg, "metrics": {"accuracy": reported + 5}}) + "\n")
     assert rffbench("compare", folder).returncode == 1  # the reference's own tolerance is a point
     near = rffbench("compare", "results", "--tolerance", "6")
     assert (near.returncode, near.stderr) == (0, "")

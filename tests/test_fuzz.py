@@ -132,6 +132,7 @@ FAILED = {
     "status": "error",
     "metrics": {},
     "error": {"type": "E", "message": "m", "traceback": ""},
+    "key": spec(trial=1).key,
 }
 LOG = b"".join(json.dumps(row).encode() + b"\n" for row in (RESULT, FAILED, RESULT))
 RESOLVED = yaml.safe_dump({

@@ -217,7 +217,7 @@ def _done(experiment: Experiment, results: Path) -> set[str]:
     from rffbench.report.board.entry import cost_of
 
     logs = [results / each.name / "trials.jsonl" for each in (experiment, cost_of(experiment))]
-    return {row["key"] for log in logs for row in each_row(log) if row["status"] == "ok"}
+    return {row["key"] for log in logs for row in each_row(log, lambda _: None) if row["status"] == "ok"}
 
 
 def _try_twice(experiment: Experiment, folder: Path, ref: str, done: Container[str], tell: Done) -> None:

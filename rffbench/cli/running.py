@@ -146,12 +146,12 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     from rffbench.config.dryrun import describe
     from rffbench.config.loading import filter_specs
     from rffbench.execution.bandwidths import Bandwidths
-    from rffbench.execution.log import read_rows
+    from rffbench.execution.log import each_row
     from rffbench.execution.provenance import OtherCode
 
     grid = experiment.grid()
     specs, other = filter_specs(grid, only), OtherCode(grid)
-    logged = [] if fresh else other.left_out_of(read_rows(folder / "trials.jsonl"))
+    logged = [] if fresh else other.left_out_of(each_row(folder / "trials.jsonl", other_keys=True))
     rows = list({row["key"]: row for row in logged}.values())
     at_once = 1 if experiment.timing == "exclusive" else workers
     text = describe(experiment, specs, rows, folder, at_once, Bandwidths(specs, rows).given)

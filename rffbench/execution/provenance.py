@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from rffbench import __version__
 from rffbench.execution.log import Cell, cell
-from rffbench.execution.row import Row
+from rffbench.execution.row import Row, has_own_key
 from rffbench.features import MAPS
 from rffbench.plugins import ownfile
 from rffbench.plugins.registry import Registry
@@ -50,7 +51,7 @@ def _added(registry: Registry, name: str) -> int | str | None:
 
 class OtherCode:
     """Finds the rows of a log that belong to trials of a ``grid`` but were made by other code, from other data, or have
-    keys of another version.
+    keys of another version; and all rows whose fields were edited.
 
     ``specs`` are the grid's by key, ``found`` counts the rows by reason.
 
@@ -75,6 +76,10 @@ class OtherCode:
 
     def reason(self, row: Row) -> str | None:
         """Why a row no longer counts, in words; None if it does, or if it belongs to no trial of the grid."""
+        if not has_own_key(row):
+            if (version := row.get("rffbench")) != __version__:
+                return f"under keys of another version of rffbench ({version or 'unknown'})"
+            return "under keys that are not those of their fields, so the log was edited"
         if spec := self.specs.get(row["key"]):
             now, then = made_by(spec), row.get("made_by")
             if then is None or then == now:
@@ -85,8 +90,6 @@ class OtherCode:
         if cell(row) not in self._cells:
             return None
         read = TrialSpec.from_row(row)
-        if read.key in self.specs:
-            return f"under keys of another version of rffbench ({row.get('rffbench', 'unknown')})"
         if (own := own_parts(read)) and replace(read, **NO_SOURCES).key in self._without_source:
             return f"by other code: {' or '.join(own)} has been edited"
         if replace(read, data_hash="").key in self._without_data:

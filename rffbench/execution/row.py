@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any, TypeAlias, get_args
 
-from rffbench.trials.spec import Status, TrialSpec
+from rffbench.trials.spec import Status, TrialSpec, key_of
 
 Row: TypeAlias = dict[str, Any]
 
@@ -65,6 +65,14 @@ def check_row(row: Any) -> None:
         _check_measured(row)
     except ValueError as error:
         raise ValueError(f"{row['method']}: {error}") from None
+
+
+def has_own_key(row: Row) -> bool:
+    """Whether a row's key is that of its fields: no field was changed after the trial was measured."""
+    try:
+        return key_of(row) == row["key"]
+    except ValueError:
+        return False
 
 
 def _check_measured(row: Row) -> None:

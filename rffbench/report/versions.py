@@ -62,7 +62,7 @@ def versions(folder: Path) -> dict[Version, int]:
 def _rows(folder: Path) -> Iterator[tuple[Row, bool]]:
     """(row, whether it was set aside) for the rows that were set aside, then for those of the log."""
     for name in (ASIDE, "trials.jsonl"):
-        for row in each_row(folder / name):
+        for row in each_row(folder / name, other_keys=name == ASIDE):
             yield row, name == ASIDE
 
 

@@ -47,6 +47,43 @@ def test_rows_come_back_as_they_were_appended(tmp_path):
     assert len((tmp_path / "trials.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_features", 512),
+        ("dataset", "other"),
+        ("method", "Other"),
+        ("trial", 7),
+        ("data_hash", "1" * 64),
+        ("seed", 0.0),
+    ],
+)
+def test_a_row_whose_field_was_changed_is_refused_by_its_line(tmp_path, field, value):
+    path = filled(tmp_path)
+    rows = read_rows(path)
+    rows[1] = {**rows[1], field: value}
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    with pytest.raises(ResultsError, match=r"trials.jsonl, line 2: .*: its key is not that of its fields: the row was"):
+        read_rows(path)
+    told = []
+    assert list(each_row(path, told.append)) == [rows[0], rows[2]]
+    assert len(told) == 1
+    with TrialLog(tmp_path) as log:
+        assert list(log.rows()) == rows  # a run keeps it aside
+
+
+def test_rows_that_exchanged_their_sizes_are_refused(tmp_path):
+    with TrialLog(tmp_path) as log:
+        for size in (128, 512):
+            log.append(row(n_features=size))
+    path = tmp_path / "trials.jsonl"
+    exchanged = [{**each, "n_features": {128: 512, 512: 128}[each["n_features"]]} for each in read_rows(path)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in exchanged))
+    told = []
+    assert list(each_row(path, told.append)) == []
+    assert len(told) == 2
+
+
 def test_no_log_no_rows(tmp_path):
     assert read_rows(tmp_path / "trials.jsonl") == []
 

@@ -111,6 +111,20 @@ def test_rows_with_keys_of_another_version_are_named_and_kept(tmp_path, run):
     assert len(rows(tmp_path, ASIDE)) == 2
 
 
+def test_a_row_whose_field_was_edited_is_named_and_its_trial_measured_anew(tmp_path, run):
+    config = write(tmp_path)
+    run(config)
+    before = rows(tmp_path)
+    exchanged = {"RFF": "Mine", "Mine": "RFF"}
+    rewrite(tmp_path, lambda row: {**row, "method": exchanged[row["method"]]})
+    count, (said,) = run(config)
+    assert count == 2
+    assert said.startswith("2 rows were made under keys that are not those of their fields, so the log was edited;")
+    assert [row["metrics"] for row in rows(tmp_path)] == [row["metrics"] for row in before]
+    assert len(rows(tmp_path, ASIDE)) == 2
+    assert run(config) == (0, [])
+
+
 def test_rows_are_kept_aside_from_a_compressed_log_too(tmp_path, run):
     run(write(tmp_path))
     log = tmp_path / "out/trials.jsonl"
@@ -141,6 +155,6 @@ def test_a_plug_in_is_told_apart_by_its_package_and_its_source(tmp_path, monkeyp
         config = write(tmp_path, methods={"P": {"features": "plug-in"}})
         (spec,) = load_experiment(config).grid()
         assert made_by(spec)["features"] == made
-        row = {"key": spec.key, "made_by": {"features": made.replace("1.0", "0.9"), "solver": 1}}
+        row = {"key": spec.key, **spec.to_dict(), "made_by": {"features": made.replace("1.0", "0.9"), "solver": 1}}
         assert OtherCode([spec]).reason(row).startswith("by other code: plug-in was rffbench-plug-in 0.9, source ")
     assert made.startswith("rffbench-plug-in 1.0, source ")

@@ -8,7 +8,7 @@ import yaml
 
 from rffbench.report.frame import Results
 from rffbench.trials.metrics import METRICS
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import TrialResult, TrialSpec, key_of
 
 METHODS = {
     "RFF": {"features": "fourier"},
@@ -92,9 +92,14 @@ def results(rows, config, folder=Path("run")):
     return Results(folder, config, trials, pd.DataFrame())
 
 
+def keyed(row):
+    """The row with the key that its fields have: tests change fields of rows."""
+    return {**row, "key": key_of(row)}
+
+
 def write(folder, config, rows):
-    """A results folder with this config and log."""
+    """A results folder with this config and log; the keys are those of the rows' fields."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    (folder / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "trials.jsonl").write_text("".join(json.dumps(keyed(row)) + "\n" for row in rows))
     return folder

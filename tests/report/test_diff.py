@@ -242,7 +242,7 @@ def test_junit_is_xml_whatever_a_label_holds():
 
 def of_file(scores, source, file="mine.py", method="Mine"):
     rows = cell(scores, features={"name": f"./{file}:Mine"}, source=source * 64)
-    return [row | {"method": method, "key": f"{row['key'][:-4]}{method}"[:64]} for row in rows]
+    return [log.keyed(row | {"method": method}) for row in rows]
 
 
 @pytest.fixture

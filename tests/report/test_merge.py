@@ -162,3 +162,18 @@ def test_a_second_run_into_a_folder_is_told_how_to_shard(tmp_path):
         pytest.raises(ResultsError, match=r"--results shard2, and join both with rffbench merge"),
     ):
         FolderLock(tmp_path).acquire()
+
+
+@pytest.mark.parametrize("seeds", [(0, 0.0), (0.0, 0)])
+def test_a_trial_with_two_keys_of_equal_numbers_is_refused_by_the_field(shard, tmp_path, seeds):
+    parts = [shard(name, rows([0], seed=seed)) for name, seed in zip("ab", seeds, strict=True)]
+    with pytest.raises(ResultsError, match=rf"with seed {seeds[0]} in .*/a and {seeds[1]} in .*/b"):
+        merge(parts, tmp_path / "c")
+
+
+def test_a_shard_whose_rows_were_edited_is_refused_by_its_line(shard, tmp_path):
+    part = shard("a", rows([0, 1]))
+    log_ = part / "trials.jsonl"
+    log_.write_text(log_.read_text().replace('"trial": 1', '"trial": 2'))
+    with pytest.raises(ResultsError, match=r"/a/trials.jsonl, line 2: eeg RFF at 14, trial 2: its key is not that"):
+        merge([part, shard("b", rows([3]))], tmp_path / "c")

@@ -1,12 +1,14 @@
 """What a trial is asked and what it answers: its key, its row, and how messages name it."""
 
+import hashlib
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from rffbench import __version__
-from rffbench.trials.spec import TrialResult, TrialSpec, written_size
+from rffbench.trials.spec import TrialResult, TrialSpec, key_of, written_size
 
 SPEC = TrialSpec(
     dataset="eeg", data_hash="0" * 64, method="Ours", n_features=224, trial=3, seed=0,
@@ -20,6 +22,39 @@ def test_a_key_is_what_it_was_in_every_committed_log():
     """A key that changes makes every trial be measured again."""
     assert SPEC.key == KEY
     assert TrialSpec.from_row(TrialResult(SPEC, "ok").to_row()).key == KEY
+
+
+def by_hand(row):
+    """The key as DESIGN has it: the SHA-256 of the JSON of a row's part that describes the trial."""
+    stored = {name: row[name] for name in list(row)[2 : list(row).index("metrics")]}
+    return hashlib.sha256(
+        json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    ).hexdigest()
+
+
+def test_the_key_of_a_row_is_that_of_its_fields_whatever_key_it_claims():
+    rows = [TrialResult(replace(SPEC, trial=trial), "ok").to_row() for trial in (0, 3, 10, 123)]
+    rows += [TrialResult(replace(SPEC, method="Fürs", **LATER), "ok").to_row(), {**rows[1], "n_features": 448}]
+    assert [key_of({**row, "key": KEY}) for row in rows] == [by_hand(row) for row in rows]
+    assert len({key_of(row) for row in rows}) == len(rows)
+    assert key_of({**rows[1], "seed": 0.0}) != KEY  # another JSON
+
+
+@pytest.mark.parametrize("part", ["features", "kernel"])
+@pytest.mark.parametrize("value", [5, None, [], "gaussian"])
+def test_a_row_whose_parts_are_no_trial_has_no_key(part, value):
+    with pytest.raises(ValueError, match="its fields are not those of a trial"):
+        key_of({**TrialResult(SPEC, "ok").to_row(), part: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("seed", (0, 0.0)), ("solver", ({"name": "ridge", "lambda": 1}, {"name": "ridge", "lambda": 1.0}))],
+)
+def test_the_difference_of_two_keys_is_found_where_the_values_are_equal_numbers(name, values):
+    one, other = (replace(SPEC, **{name: value}) for value in values)
+    assert one.key != other.key
+    assert one.difference(other) == (name, *values)
 
 
 LATER = {"measures": ["spectral_error"], "train_rows": 100, "held_out": 0.2}

@@ -128,7 +128,7 @@ def test_a_folder_that_is_none_or_was_changed_is_refused(folder):
 def test_trials_of_another_protocol_or_map_are_refused_by_their_place(folder):
     lines = (folder / "trials.jsonl").read_text().splitlines()
     row = log.json.loads(lines[3])
-    lines[3] = log.json.dumps({**row, "key": "0" * 64})
+    lines[3] = log.json.dumps(log.keyed({**row, "seed": row["seed"] + 1}))
     (folder / "trials.jsonl").write_text("\n".join(lines) + "\n")
     place = f"{row['dataset']} {row['method']} at {row['n_features']} columns, trial .*; run `rffbench board .* again"
     with pytest.raises(ResultsError, match=place):

@@ -527,7 +527,7 @@ def test_errors_against_different_kernels_do_not_share_an_axis_without_a_word(tm
     other = {"name": "laplacian", "gamma": 0.1}
     path = folder(tmp_path, methods={**log.METHODS, "surrogate-RFF": {**log.METHODS["surrogate-RFF"], "kernel": other}})
     lines = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
-    changed = [row | ({"kernel": other} if row["method"] == "surrogate-RFF" else {}) for row in lines]
+    changed = [log.keyed(row | ({"kernel": other} if row["method"] == "surrogate-RFF" else {})) for row in lines]
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
     assert "(a): errors are against different kernels" in said(drawn(path))
     assert "RFF: Laplacian, γ = 0.1" in said(drawn(path))
