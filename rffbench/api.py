@@ -253,12 +253,12 @@ class Results:
             comparison.refuted, to_text(comparison, WIDTH),
         )  # fmt: skip
 
-    def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0) -> Difference:
+    def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0, *, strict: bool = False) -> Difference:
         """What changed from ``other``, older results of the same experiment, to these, cell by cell.
 
         ``other`` is `Results`, a folder, ``folder@REVISION``, the folder as a git commit has it, or
-        ``folder@source:1``, with the first version of your own file. ResultsError if the two have no cell in
-        common.
+        ``folder@source:1``, with the first version of your own file. ``strict``: all cells count as outside that are
+        neither unchanged nor shown to be within the ``tolerance``. ResultsError if the two have no cell in common.
         """
         from rffbench.report.diff import diff
         from rffbench.report.diff_writeup import to_text
@@ -266,7 +266,7 @@ class Results:
 
         name = str(other.folder if isinstance(other, Results) else other)
         with results_at(name) as folder:
-            found = diff(Path(folder), self.folder, tolerance, (name, str(self.folder)))
+            found = diff(Path(folder), self.folder, tolerance, (name, str(self.folder)), strict)
         return Difference(found.cells, found.costs, found.notes, found.outside, to_text(found))
 
     def plot(
@@ -384,7 +384,7 @@ class Difference(_Written):
 
     ``cells`` has a row per cell with the old and new mean, their difference, its interval (low, high) and the verdict;
     ``costs`` the ratios of times and memory; ``notes`` say what else a reader must know. ``outside`` counts the cells
-    that got worse or lost trials.
+    that got worse or lost trials; of a strict difference, those that are not shown to be alike.
     """
 
     cells: pd.DataFrame

@@ -168,17 +168,21 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
     metavar="POINTS",
     help="How much worse a score may be: points of an accuracy, percent of an error.",
 )
+@click.option(
+    "--strict", is_flag=True, help="Let only cells pass that are unchanged or shown to be within --tolerance."
+)
 @click.option("--junit", type=FILE, metavar="FILE", help="Write every cell as a JUnit test.")
 @quiet_option
 @json_option
-def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
+def diff(old: str, new: str, tolerance: float, strict: bool, json_file: str | None, junit: Path | None) -> int:
     """Compare the results NEW with the results OLD, cell by cell.
 
     Both are RESULTS. FOLDER@REVISION is the folder of a git commit, for example results/mine@HEAD~3. FOLDER@source:1
     has the rows of the first version of your own file, if you edited it since. A score is worse if the interval of its
     difference is beyond the tolerance, with Holm's correction for all cells. A cell with too few trials to decide is
     "not settled". The exit status is 1 if a score is worse, if trials fail that were ok, or if a log has lines that
-    cannot be read; it is 3 if no cell could be compared.
+    cannot be read; it is 3 if no cell could be compared. With --strict it is also 1 if a cell is better, not settled or
+    not in both: every score must be equal to rounding, or have its interval within the tolerance.
     """
     from rffbench.report.diff import diff_folders
     from rffbench.report.diff_writeup import cases, to_json, to_text
@@ -186,7 +190,7 @@ def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Pat
     from rffbench.report.revision import results_at
 
     with left_out() as told, results_at(old) as before, results_at(new) as after:
-        differences, alone = diff_folders(before, after, tolerance, (old, new))
+        differences, alone = diff_folders(before, after, tolerance, (old, new), strict)
     echo("\n".join(map(to_text, differences)), nl=False)
     for line in alone:
         echo(line)
@@ -196,7 +200,7 @@ def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Pat
         junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
     if not any(each.compared for each in differences):
         return DataError.exit_status
-    return 1 if told or any(each.outside for each in differences) else 0
+    return 1 if told or (strict and alone) or any(each.outside for each in differences) else 0
 
 
 @click.command()

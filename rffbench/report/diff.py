@@ -40,6 +40,7 @@ LOST, UNMEASURED, ONLY_OLD, ONLY_NEW = "lost", "not measured", "only in old", "o
 SLOWER, FASTER, LARGER, SMALLER = "slower", "faster", "larger", "smaller"
 COMPARED = (WORSE, BETTER, CHANGED, WITHIN, SAME, UNSETTLED, LOST)
 OUTSIDE = (WORSE, LOST)
+SHOWN_ALIKE = (SAME, WITHIN)  # the only verdicts that a strict difference lets pass
 NOTICEABLE = 1.1  # ratios of seconds or bytes nearer to 1 are noise of the machine
 MOST_KEYS = 6  # keys of a config that a message lists
 ABOUT_SCORES = ("name", "title", "reference", "significance")  # keys of a config that change no trial
@@ -60,7 +61,8 @@ class Difference:
     ``difference`` (new less old, in the ``unit``: points, or % of the old mean), its 95 % interval ``low``, ``high``
     (infinite from a single trial), ``p`` of a difference beyond the tolerance by Holm's procedure (missing if the cell
     did not change), ``settled_by`` (the number of trials that would settle an unsettled cell), ``lost`` (the statuses
-    of trials that were ok before and are not now), verdict. ``costs`` has a row for every cell and every metric of time
+    of trials that were ok before and are not now), verdict. A ``strict`` one lets a cell pass only if it is unchanged,
+    or its interval is within the tolerance. ``costs`` has a row for every cell and every metric of time
     or memory that both measured, with ``COST_COLUMNS``: ``ratio`` is new over old. ``notes`` are further sentences for
     the reader.
     """
@@ -73,11 +75,17 @@ class Difference:
     cells: pd.DataFrame
     costs: pd.DataFrame
     notes: list[str]
+    strict: bool = False
+
+    def is_outside(self, verdict: str) -> bool:
+        """Whether a cell with this verdict does not pass."""
+        return verdict not in SHOWN_ALIKE if self.strict else verdict in OUTSIDE
 
     @property
     def outside(self) -> int:
-        """How many cells are worse by more than the tolerance, or lost trials."""
-        return int(self.cells["verdict"].isin(OUTSIDE).sum())
+        """How many cells are worse by more than the tolerance, or lost trials; of a ``strict`` difference, how many are
+        not shown to be alike."""
+        return int(self.cells["verdict"].map(self.is_outside).sum())
 
     @property
     def compared(self) -> int:
@@ -86,7 +94,7 @@ class Difference:
 
 
 def diff_folders(
-    old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None
+    old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None, strict: bool = False
 ) -> tuple[list[Difference], list[str]]:
     """The differences of all experiments that two folders have in common, and sentences on the others.
 
@@ -97,7 +105,7 @@ def diff_folders(
     found = experiment_folders(old), experiment_folders(new)
     single = [folders == [place] for folders, place in zip(found, (old, new), strict=True)]
     if all(single):
-        return _judged([_measured(old, new, tolerance, names)]), []
+        return _judged([_measured(old, new, tolerance, names)], strict), []
     if any(single):
         one, many = names if single[0] else names[::-1]
         raise ResultsError(f"{one} is one experiment's folder and {many} a folder of such folders; name two of a kind")
@@ -111,12 +119,14 @@ def diff_folders(
         if (left := [name for name in by_name[side] if name not in common])
     ]
     pairs = [_measured(by_name[0][name], by_name[1][name], tolerance, _inside(names, name)) for name in common]
-    return _judged(pairs), unmatched
+    return _judged(pairs, strict), unmatched
 
 
-def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None) -> Difference:
+def diff(
+    old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None, strict: bool = False
+) -> Difference:
     """One experiment's folder against another. ResultsError if they have no cell in common."""
-    return _judged([_measured(old, new, tolerance, names or (str(old), str(new)))])[0]
+    return _judged([_measured(old, new, tolerance, names or (str(old), str(new)))], strict)[0]
 
 
 def _measured(old: Path, new: Path, tolerance: float, names: tuple[str, str]) -> Difference:
@@ -140,10 +150,10 @@ def _measured(old: Path, new: Path, tolerance: float, names: tuple[str, str]) ->
     return Difference(name, newest.title, *names, tolerance, *tables, notes)
 
 
-def _judged(differences: list[Difference]) -> list[Difference]:
+def _judged(differences: list[Difference], strict: bool) -> list[Difference]:
     """The differences with verdicts on their changes; the tests of all of them are one family."""
     judged = judge([each.cells for each in differences], differences[0].tolerance)
-    return [replace(each, cells=cells) for each, cells in zip(differences, judged, strict=True)]
+    return [replace(each, cells=cells, strict=strict) for each, cells in zip(differences, judged, strict=True)]
 
 
 def judge(tables: Sequence[pd.DataFrame], tolerance: float) -> list[pd.DataFrame]:

@@ -18,6 +18,7 @@ from rffbench.text import amount, wrapped
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
 
 WIDTH = 80
+NOT_COMPARED = (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW)
 
 
 def to_text(difference: diff.Difference) -> str:
@@ -37,7 +38,8 @@ def to_text(difference: diff.Difference) -> str:
 
 
 def summary(difference: diff.Difference) -> str:
-    """Three sentences: the number of cells by verdict, the number of unchanged costs, and of cells not compared."""
+    """Sentences: the number of cells by verdict, the number of unchanged costs, and of cells not compared; of a strict
+    difference how many are not shown to be alike."""
     counts = difference.cells["verdict"].value_counts()
     said = [f"{counts.get(diff.WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
     if diff.LOST in counts:
@@ -55,12 +57,21 @@ def summary(difference: diff.Difference) -> str:
         for what, of_kind in (("times", seconds), ("amounts of memory", ~seconds))
         if of_kind.any()
     ]
-    left = [f"{counts[kind]} {kind}" for kind in (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW) if kind in counts]
+    left = [f"{counts[kind]} {kind}" for kind in NOT_COMPARED if kind in counts]
     return (
         "; ".join(said) + "."
         + (f" {' and '.join(alike)} are about the same." if alike else "")
         + (f" Not compared: {', '.join(left)}." if left else "")
+        + (f" {_strictly(difference)}" if difference.strict else "")
     )  # fmt: skip
+
+
+def _strictly(difference: diff.Difference) -> str:
+    units = " or ".join(dict.fromkeys(difference.cells["unit"]))
+    alike = f"to be within {difference.tolerance:g} {units}" if difference.tolerance else "to be unchanged"
+    if not difference.outside:
+        return f"Strict: all {len(difference.cells)} cells are shown {alike}."
+    return f"Strict: {difference.outside} of {len(difference.cells)} cells are not shown {alike}."
 
 
 def to_json(differences: Sequence[diff.Difference]) -> str:
@@ -69,7 +80,8 @@ def to_json(differences: Sequence[diff.Difference]) -> str:
         [
             {
                 "experiment": each.name, "title": each.title, "old": each.old, "new": each.new,
-                "tolerance": each.tolerance, "outside": each.outside, "compared": each.compared, "notes": each.notes,
+                "tolerance": each.tolerance, "strict": each.strict,
+                "outside": each.outside, "compared": each.compared, "notes": each.notes,
                 "cells": records(each.cells), "costs": records(each.costs),
             }
             for each in differences
@@ -85,14 +97,18 @@ def cases(difference: diff.Difference) -> list[Case]:
         Case(
             f"{difference.name}.{cell['dataset']}",
             " ".join(part for part in (cell["protocol"], cell["size"], cell["method"]) if part),
-            failure=f"{cell['verdict']}: {_lost(cell) if cell['verdict'] == diff.LOST else change(cell)}"
-            if cell["verdict"] in diff.OUTSIDE
-            else "",
-            skipped=cell["verdict"] if cell["verdict"] in (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW) else "",
+            failure=_failure(cell) if difference.is_outside(cell["verdict"]) else "",
+            skipped=cell["verdict"] if cell["verdict"] in NOT_COMPARED and not difference.strict else "",
             said="" if math.isnan(cell["difference"]) else change(cell),
         )
         for cell in difference.cells.to_dict("records")
     ]
+
+
+def _failure(cell: Mapping[Any, Any]) -> str:
+    if cell["verdict"] in NOT_COMPARED:
+        return str(cell["verdict"])
+    return f"{cell['verdict']}: {_lost(cell) if cell['verdict'] == diff.LOST else change(cell)}"
 
 
 def _beyond(difference: diff.Difference) -> str:

@@ -2,11 +2,16 @@
 
 import json
 import subprocess
+from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
+import rffbench
+from rffbench.cli import cli
 from rffbench.errors import ResultsError
 from rffbench.execution.log import ASIDE
 from rffbench.report import diff_writeup
@@ -235,6 +240,92 @@ def test_junit_fails_where_a_cell_is_worse_and_skips_what_was_not_measured(folde
 def test_junit_is_xml_whatever_a_label_holds():
     xml = to_junit([("a<b", [Case("x&y", 'bell \a "quoted"', failure="<bad>")])])
     assert ElementTree.fromstring(xml.encode()).find("testsuite/testcase").get("name") == 'bell � "quoted"'
+
+
+# ---- Strict ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def strictly(folders):
+    """What the second folder is against the first in a strict difference at a tolerance."""
+
+    def make(old, new, tolerance=0.0):
+        usual = folders(old, new, tolerance)
+        return diff(Path(usual.old), Path(usual.new), tolerance, strict=True), usual
+
+    return make
+
+
+OF_A_DROP = np.array([-0.2, -0.5, -0.8, -0.9])
+
+
+def test_a_drop_that_is_not_settled_passes_only_where_it_is_not_strict(strictly):
+    found, usual = strictly(cell(OLD), cell(np.add(OLD, OF_A_DROP).tolist()), 0.5)
+    low, high = stats.ttest_1samp(OF_A_DROP, 0).confidence_interval()
+    assert low < -0.5 < high < 0  # a drop, which may be more than the tolerance or less
+    assert only(found)["verdict"] == only(usual)["verdict"] == "not settled"
+    assert (found.outside, usual.outside) == (1, 0)
+    assert "Strict: 1 of 1 cells are not shown to be within 0.5 points." in " ".join(
+        diff_writeup.to_text(found).split()
+    )
+    (case,), (lenient,) = diff_writeup.cases(found), diff_writeup.cases(usual)
+    assert case.failure.startswith("not settled: 71.75 → 71.15, -0.60 points")
+    assert lenient.failure == ""
+    assert [each["strict"] for each in json.loads(diff_writeup.to_json([found, usual]))] == [True, False]
+
+
+@pytest.mark.parametrize("step", [0.0, 0.1, -0.1, 0.3, -0.3, 1.0, -1.0, 2.0])
+@pytest.mark.parametrize("spread", [0.05, 0.2])
+def test_a_changed_cell_passes_if_its_interval_is_within_the_tolerance(strictly, step, spread):
+    off = step + spread * np.array([-1, 1, -1, 1.0])
+    found, _ = strictly(cell(OLD), cell(np.add(OLD, off).tolist()), 0.5)
+    low, high = stats.ttest_1samp(off, 0).confidence_interval()
+    assert found.outside == (0 if low >= -0.5 and high <= 0.5 else 1)
+
+
+def test_better_lost_single_and_absent_cells_do_not_pass_and_equal_ones_do(strictly):
+    lost = [log.lost(log.spec(method="QMC", trial=trial), "error") for trial in range(4)]
+    pairs = {
+        "better": (cell(OLD), cell(np.add(OLD, 9).tolist())),
+        "lost": (cell(OLD, "QMC"), lost),
+        "not settled": (cell(OLD[:1]), cell((70.1,))),
+        "only in old": ([*cell(OLD), *cell(OLD, "QMC")], cell(OLD)),
+        "only in new": (cell(OLD), [*cell(OLD), *cell(OLD, "QMC")]),
+    }
+    for verdict, (old, new) in pairs.items():
+        found, _ = strictly(old, new, 0.5)
+        assert verdict in set(found.cells["verdict"])
+        assert found.outside == 1
+        assert [bool(case.failure) for case in diff_writeup.cases(found)].count(True) == 1
+        assert not any(case.skipped for case in diff_writeup.cases(found))
+    for tolerance in (0.0, 0.5):
+        found, _ = strictly(cell(OLD), cell(OLD), tolerance)
+        assert (found.outside, only(found)["verdict"]) == (0, "unchanged")
+    assert "Strict: all 1 cells are shown to be within 0.5 points." in " ".join(diff_writeup.to_text(found).split())
+
+
+def test_the_exit_status_and_python_follow_strict(tmp_path):
+    old, new = log.config(trials=4), log.config(trials=4)
+    before = log.write(tmp_path / "old", old, cell(OLD))
+    after = log.write(tmp_path / "new", new, cell(np.add(OLD, OF_A_DROP).tolist()))
+    words = ["diff", str(before), str(after), "--tolerance", "0.5"]
+    statuses = [
+        CliRunner().invoke(cli, each, standalone_mode=False).return_value
+        for each in (words, [*words, "--strict"], ["diff", str(before), str(before), "--strict"])
+    ]
+    assert statuses == [0, 1, 0]
+    results = rffbench.load(after)
+    assert [results.diff(before, 0.5, strict=strict).outside for strict in (False, True)] == [0, 1]
+
+
+def test_an_experiment_that_only_one_folder_has_fails_a_strict_comparison(tmp_path):
+    for place in ("a", "b"):
+        log.write(tmp_path / place / "x", log.config(trials=4), cell(OLD))
+    log.write(tmp_path / "a" / "y", log.config(trials=4), cell(OLD))
+    words = ["diff", str(tmp_path / "a"), str(tmp_path / "b")]
+    runner = CliRunner()
+    assert runner.invoke(cli, words, standalone_mode=False).return_value == 0
+    assert runner.invoke(cli, [*words, "--strict"], standalone_mode=False).return_value == 1
 
 
 # ---- Versions of a file of one's own -----------------------------------------------------------------------
