@@ -4,10 +4,10 @@
     python scripts/torture.py --add TALLY...
 
 Injects one fault after the other for three hours, or --minutes. The next kind is always the one that has had the least
-time; each kind runs at least once. faults.py, stops.py and changes.py of tests/helpers cause the faults and check the
-promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is printed as
-JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so other faults, unless --seed
-gives one.
+time; each kind runs at least once. faults.py, stops.py, changes.py and misdeeds.py of tests/helpers cause the faults
+and check the promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is
+printed as JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so other faults,
+unless --seed gives one.
 
 With --write the tally is added to those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made
 from all of them. --add does the same with printed tallies. Kinds whose faults were made by other code are left out.
@@ -38,14 +38,14 @@ sys.path.insert(0, str(ROOT))
 import rffbench  # noqa: E402
 from rffbench.execution.environment import git_commit  # noqa: E402
 from rffbench.execution.failure import without_folders  # noqa: E402
-from tests.helpers import changes, faults  # noqa: E402
+from tests.helpers import changes, faults, misdeeds  # noqa: E402
 from tests.helpers.faults import Lost, Place, Skipped, workshop  # noqa: E402
 from tests.helpers.stops import stops  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
 MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: they cause faults and check the promises
-KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS}
+KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS, "own_files": misdeeds.own_files}
 PROMISES = {  # on the page; not in MADE_BY, where a changed word would be another version of the faults
     "signals": "Signals (KILL, TERM, INT) are sent at any moment, several times in a row, to the run, to one of its "
     "workers, to the process that forks workers, or to the one that tracks their locks; a second run is started beside "
@@ -84,6 +84,9 @@ PROMISES = {  # on the page; not in MADE_BY, where a changed word would be anoth
     "commands": "The commands that read (table, compare, plot, diff, history, report, record, merge, run --dry-run) "
     "get a results folder whose log, manifest or config has flipped, zeroed, cut-off or doubled bytes, or is a pipe. "
     "Each command ends in time with a result or a message, and never with exit status 70, a defect.",
+    "own_files": "Feature maps in files of the user's own replace functions of libraries, change settings of the "
+    "process, leave timers and limits behind, or write to rows by their address. Each of their trials leaves one row, "
+    "and the scores of other methods are unchanged.",
 }
 COUNTS = ("rounds", "tried", "lost")
 

@@ -22,6 +22,9 @@ class SerialExecutor:
     Nothing is killed: the time limit is not enforced, and the memory limit only as far as trials plan with it. A trial
     that ends the process ends the run; the same command carries on.
 
+    Foreign code shares this process with all trials, as a debugger needs it. So its tasks come last, and after each of
+    its trials the process's surroundings are restored, as far as `rffbench.plugins.surroundings` can.
+
     Parameters
     ----------
     work : runs a task: ``work(specs, channel)``; the planner's by default
@@ -56,10 +59,11 @@ class SerialExecutor:
 
     def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
         from rffbench.linalg.threads import thread_count
+        from rffbench.trials.foreign import foreign_code
         from rffbench.trials.tasks import run_group
 
         work: Callable[[Task, Channel], object] = self._work or run_group
-        queue = deque(list(task) for task in tasks if task)
+        queue = deque(sorted((list(task) for task in tasks if task), key=lambda task: bool(foreign_code(task[0]))))
         faults, timer = Faults(), Timer()
 
         def tell(result: TrialResult) -> None:

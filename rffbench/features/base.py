@@ -75,7 +75,7 @@ def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if "read-only" not in str(error) and "readonly" not in str(error):
+        if not any(said in str(error) for said in ("read-only", "readonly", "WRITEABLE flag to True")):
             raise
         kinds, who, trace = (type(features), type(solver)), type(solver), error.__traceback__
         while trace is not None:  # blame the innermost of the two

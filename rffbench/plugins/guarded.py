@@ -5,8 +5,8 @@ signature, types and docstring for the schema, ``serves`` and ``letters`` for th
 the values of each size. A child would need a protocol for all of these, must be asked again for every size, and can
 return neither classes nor types to pydantic. It would import NumPy and scikit-learn again for every command that names
 such a part: 1.1 s of a processor for a file with one map, as much as two thirds of ``rffbench validate``; loading it
-here takes 1 ms (``python -c "import mine"`` against `load_added` after both are imported, the least of five). A child
-that only checks the file first could be forked in 7 ms, but then each file runs twice. And the guards would stay:
+here takes 1 ms, and 20 to 60 ms to undo what it may have changed in other modules (`rffbench.plugins.surroundings`). A
+child that only checks the file first could be forked in 7 ms, but then each file runs twice. And the guards would stay:
 `check-method` and ``--executor serial`` run user code in this process, and so do constructors and ``__del__``. So code
 is loaded here, within a time limit, and ``os._exit`` raises an exception.
 """
@@ -20,12 +20,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from functools import wraps
 from importlib.metadata import EntryPoint
 from typing import Any, NoReturn
 
 from rffbench.errors import ConfigError, is_ctrl_c
+from rffbench.plugins.surroundings import restored
 from rffbench.text import duration
 
 UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
@@ -38,12 +39,19 @@ def load_added(point: EntryPoint) -> Any:
     """The object that another package's entry point names. ConfigError if the import fails in any way, even if it ends
     the process or does not return."""
     try:
-        with while_it_is_loaded():
+        if (point.group, point.name, point.value) in _LOADED and point.module in sys.modules:
             return point.load()
+        with while_it_is_loaded():
+            found = point.load()
     except BaseException as error:
         if is_ctrl_c(error):
             raise
         raise ConfigError(f"cannot be loaded from {point.value}: {problem_of(error)}") from error
+    _LOADED.add((point.group, point.name, point.value))
+    return found
+
+
+_LOADED: set[tuple[str, str, str]] = set()  # the entry points whose modules are imported
 
 
 def problem_of(error: BaseException, ends: str = "it ends the process when it is imported") -> str:
@@ -62,8 +70,9 @@ def problem_of(error: BaseException, ends: str = "it ends the process when it is
 
 @contextmanager
 def while_it_is_loaded() -> Iterator[None]:
-    """Time-limit the block, send what it prints to standard error, and restore the current folder after it."""
-    with at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr), chdir("."):
+    """Time-limit the block, send what it prints to standard error, and undo what it changes in other modules and in
+    the settings of this process."""
+    with restored(), at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr):
         yield
 
 

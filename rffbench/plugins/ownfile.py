@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.plugins.guarded import while_it_is_loaded
 
 _NAME = re.compile(r"(?P<file>.+\.py)(?::(?P<attribute>.*))?", re.DOTALL)
 
@@ -125,7 +126,8 @@ def _module(path: Path, source: bytes) -> ModuleType:
     _loaded[module.__name__] = path, source
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up
     try:
-        exec(compile(source, str(path), "exec"), vars(module))
+        with while_it_is_loaded():
+            exec(compile(source, str(path), "exec"), vars(module))
     except SyntaxError as error:
         del sys.modules[module.__name__]
         if "codec can't decode" in str(error.msg):

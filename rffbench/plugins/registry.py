@@ -34,8 +34,8 @@ from rffbench.plugins.guarded import (
     load_added,
     outlived,
     problem_of,
-    while_it_is_loaded,
 )
+from rffbench.plugins.surroundings import restored
 from rffbench.text import duration
 
 NONE = "none"
@@ -82,6 +82,7 @@ class Registry:
     ) -> None:
         self.what, self.group, self.common, self.none, self.own_files = what, group, common, none, own_files
         self.built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
+        self._made: set[str] = set()  # the names of added parts that have been made once
 
     def names(self) -> list[str]:
         """The names for configs: built-in ones first, ``none`` last. Another package cannot replace a built-in name."""
@@ -115,14 +116,17 @@ class Registry:
             ) from None
         return self._that_can_be_put_away(name, found)
 
+    def is_foreign(self, name: str) -> bool:
+        """Whether ``name`` is of the user's own file or of another package."""
+        return name != NONE and name not in self.built_in
+
     def is_own(self, name: str) -> bool:
         """Whether ``name`` names a class in the user's own file."""
         return self.own_files and ownfile.is_own(name)
 
     def _own(self, name: str) -> Any:
         try:
-            with while_it_is_loaded():
-                found = ownfile.load(name)
+            found = ownfile.load(name)
         except ConfigError as error:
             raise ConfigError(f"{self._called(name)}: {error}") from error
         except BaseException as error:
@@ -230,7 +234,9 @@ class Registry:
             if name in self.built_in:
                 yield
             else:
-                with at_most(guarded.IMPORT_S), outlived(), redirect_stdout(sys.stderr):
+                first = name not in self._made
+                self._made.add(name)  # to look through the libraries' functions every time would take too long
+                with restored(modules=first), at_most(guarded.IMPORT_S), outlived(), redirect_stdout(sys.stderr):
                     yield
         except (ConfigError, MemoryError):
             raise

@@ -45,6 +45,12 @@ class GuardedRows(Rows):
     farthest: float
     _held: NDArray | None = None  # all rows, if they are few
 
+    def kept(self) -> list[NDArray]:
+        """The arrays that are in memory between two calls."""
+        steps = [] if self.preprocess is None else self.preprocess.steps
+        arrays = [self.base, self.index, self._held, *(value for step in steps for value in vars(step).values())]
+        return [each for each in arrays if isinstance(each, np.ndarray)]
+
     @classmethod
     def of(cls, rows: Rows, kernel: Kernel) -> GuardedRows:
         guarded = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
@@ -72,8 +78,7 @@ class GuardedRows(Rows):
                 f"rows hold numbers beyond {self.farthest:.1g}, where those of {self.dtype} are farther apart than the "
                 "kernel is wide; scale them by a preprocess step (minmax, standard), or take a larger sigma"
             )
-        block.setflags(write=False)
-        return block
+        return read_only(block)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         array = super().__array__(dtype, copy)
@@ -83,10 +88,16 @@ class GuardedRows(Rows):
 def guarded(split: Split, kernel: Kernel) -> Split:
     """``split`` with read-only rows and targets, whose numbers ``kernel`` can distinguish; blocks of streamed targets
     are new arrays anyway."""
-    if isinstance(split.y_train, np.ndarray):
-        split.y_train.setflags(write=False)
-    split.y_test.setflags(write=False)
-    return replace(split, X_train=GuardedRows.of(split.X_train, kernel), X_test=GuardedRows.of(split.X_test, kernel))
+    y = read_only(split.y_train) if isinstance(split.y_train, np.ndarray) else split.y_train
+    return replace(
+        split, y_train=y, y_test=read_only(split.y_test), X_train=GuardedRows.of(split.X_train, kernel),
+        X_test=GuardedRows.of(split.X_test, kernel),
+    )  # fmt: skip
+
+
+def read_only(array: NDArray) -> NDArray:
+    """The same numbers, which nobody can write to by ``setflags(write=True)``."""
+    return np.asarray(array.data.toreadonly())
 
 
 @contextmanager

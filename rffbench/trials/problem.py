@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -36,9 +36,11 @@ from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR
 from rffbench.trials import metrics
 from rffbench.trials.edges import chosen_fold_errors, edges_of_solver
 from rffbench.trials.guards import (
+    GuardedRows,
     check_map,
     check_predictions,
     guarded,
+    read_only,
 )
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.memory import EFFECTIVE_ROWS
@@ -114,6 +116,15 @@ class Problem:
         they are not taken for values."""
         y = self.split.y_train
         return y.astype(np.int64) if isinstance(y, np.ndarray) and self.n_classes > 2 else y
+
+    def kept(self) -> list[NDArray]:
+        """The arrays that trials have in common, in memory. Those that are made when they are needed are made now."""
+        split, points = self.split, self._points if len(self.subsample) else None
+        of_points = [] if points is None else [points.X, points.y, points.learnt]
+        targets = [split.y_train, self.learnt] if isinstance(split.y_train, np.ndarray) else []
+        rows = [each for part in (split.X_train, split.X_test) for each in cast(GuardedRows, part).kept()]
+        arrays = [*rows, *targets, split.y_test, self.subsample, *of_points]
+        return [each for each in arrays if each is not None]
 
     def features(self, spec: TrialSpec) -> Any:
         """The spec's feature map, not yet fitted, on the random stream that pairs the methods; None without one."""
@@ -335,7 +346,7 @@ class Problem:
         rows, second = split.X_test if test else split.X_train, self.second
         X = rows[self.subsample]
         y = (split.y_test if test else split.y_train)[self.subsample]
-        y.setflags(write=False)
+        y = read_only(y)
         learnt = _learnt(y, self.labels)
         return Points(X, make_kernel(self.kernel, self.gamma), y, learnt, second and (lambda: rows[second()]))
 

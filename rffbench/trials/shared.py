@@ -32,6 +32,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import chosen_method
+from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.problem import Problem, mapping_seconds
@@ -92,11 +93,14 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
                         naming_whose_code(spec, features, pool),
                         naming_who_writes(features, pool),
                         leaving_global_seeds(features, split.X_train, split.y_train),
+                        leaving_others_alone(spec, problem),
                         keeping_warnings() as caught,
                     ):
                         result = pool.measure(spec, features, channel.memory_limit)
                     result.warnings = caught
                     channel.result(result)
+                except ChangedRows:
+                    raise
                 except Exception as error:
                     channel.fail(spec, error)
             del pool  # before the next one is made

@@ -16,6 +16,7 @@ from rffbench.process import Contention, OwnMemory, touch_memory
 from rffbench.rowsource import Stopwatch, clock, since
 from rffbench.solvers import NONE
 from rffbench.solvers.base import default_block_rows
+from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import (
     keeping_warnings,
     leaving_global_seeds,
@@ -97,29 +98,32 @@ def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
 
 def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     """Run one trial and report it to ``channel``; with ``timing: exclusive``, also its own memory."""
-    limit = channel.memory_limit
     if spec.device == "cpu":
-        touch_memory(_ridge_bytes(spec, problem, limit))
+        touch_memory(_ridge_bytes(spec, problem, channel.memory_limit))
+    try:
+        with leaving_others_alone(spec, problem):
+            result = _result(spec, problem, channel)
+    except ChangedRows:
+        raise
+    except Exception as error:
+        channel.fail(spec, error)
+    else:
+        channel.result(result)
+
+
+def _result(spec: TrialSpec, problem: Problem, channel: Channel) -> TrialResult:
     # Not for other trials: only some rows of a table would have it, and the garbage collection takes time.
     around, own = (Contention(), OwnMemory()) if spec.timing == "exclusive" else (None, None)
     with around or nullcontext(), own or nullcontext():
         channel.begin(spec)
-        try:
-            with keeping_warnings() as caught:
-                result = run_trial(spec, problem, memory=limit)
-            result.warnings = caught
-        except Exception as error:
-            channel.fail(spec, error)
-            return
+        with keeping_warnings() as caught:
+            result = run_trial(spec, problem, memory=channel.memory_limit)
+        result.warnings = caught
     if own is not None and own.bytes is not None:
         result.metrics["own_memory_bytes"] = float(own.bytes)
     if around is not None:
-        try:
-            result.seconds |= _repeated(spec, problem, limit, result.seconds, around)
-        except Exception as error:
-            channel.fail(spec, error)
-            return
-    channel.result(result)
+        result.seconds |= _repeated(spec, problem, channel.memory_limit, result.seconds, around)
+    return result
 
 
 def _repeated(

@@ -10,6 +10,7 @@ from rffbench.process import peak_memory
 from rffbench.solvers import NONE
 from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
+from rffbench.trials.foreign import foreign_code
 from rffbench.trials.seconds import either
 from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
@@ -18,10 +19,13 @@ _OWN = ("method", "features", "source", "n_features", "multiple")
 
 
 def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
-    """The trials in groups that share their rows, in order of first appearance."""
+    """The trials in groups that share their rows, in order of first appearance. Trials of foreign code share them with
+    the other sizes of their method only."""
     groups: dict[str, list[TrialSpec]] = {}
     for spec in specs:
         common = {key: value for key, value in spec.to_dict().items() if key not in _OWN}
+        if foreign_code(spec):
+            common |= {name: spec.to_dict().get(name) for name in ("method", "features", "source")}
         groups.setdefault(canonical_json(common), []).append(spec)
     return list(groups.values())
 

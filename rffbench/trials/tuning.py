@@ -20,6 +20,7 @@ from rffbench.process import Contention
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
+from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.problem import Problem
 from rffbench.trials.seconds import either
@@ -74,6 +75,7 @@ def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choi
             features = with_gamma.features(asked)
             solver = ready_solver(asked, with_gamma, features, memory)
             with (
+                leaving_others_alone(asked, problem),
                 keeping_warnings(),  # the trial that has the chosen σ warns of what concerns it
                 naming_whose_code(asked, features, solver),
                 leaving_global_seeds(features, split.X_train, split.y_train),
@@ -132,6 +134,8 @@ def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
         channel.begin(mine[0])
         try:
             choice = of_all or choose(mine[0], problem, channel.memory_limit)
+        except ChangedRows:
+            raise
         except Exception as error:
             for spec in mine:
                 if spec is not mine[0]:
