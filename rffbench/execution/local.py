@@ -105,15 +105,17 @@ class LocalExecutor:
     def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
         """See `rffbench.execution.Executor`."""
         have_preloaded(self.preload)
+        from rffbench.trials.foreign import foreign_code
+
         given = [list(task) for task in tasks if task]
         alone = timing == "exclusive" or (timing == "features" and not CAN_PAUSE)
-        parts: dict[bool, list[Task]] = {False: [], True: []}
+        # Foreign code comes last: beside it, the others could have fewer threads, and so other last digits and seconds.
+        parts: dict[tuple[bool, bool], list[Task]] = {}
         for task in given:
-            parts[alone or self.needs_machine(task)].append(task)
+            parts.setdefault((bool(foreign_code(task[0])), alone or self.needs_machine(task)), []).append(task)
         faults = Faults()
-        times = timing == "features"
-        self._run(parts[False], done, faults, self.workers, times)
-        self._run(parts[True], done, faults, 1, times)
+        for foreign, whole in sorted(parts):
+            self._run(parts[foreign, whole], done, faults, 1 if whole else self.workers, timing == "features")
 
     def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool) -> None:
         """Run these tasks with at most ``workers`` workers. With ``times`` they may ask for the machine."""

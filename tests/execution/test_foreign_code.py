@@ -43,10 +43,10 @@ PLACES = [(deed, place) for deed in ANYWHERE for place in ("top", "fit", "transf
 pytestmark = pytest.mark.usefixtures("embedded")
 
 
-def run(folder, methods, executor):
+def run(folder, methods, executor, **changes):
     """The rows of a run of these methods."""
     folder.mkdir(exist_ok=True)
-    (folder / "c.yaml").write_text(yaml.safe_dump({**CONFIG, "methods": methods}))
+    (folder / "c.yaml").write_text(yaml.safe_dump({**CONFIG, **changes, "methods": methods}))
     run_experiment(load_experiment(folder / "c.yaml"), folder / "results", executor=executor)
     return read_rows(folder / "results" / "trials.jsonl")
 
@@ -176,3 +176,13 @@ def test_scores_do_not_depend_on_the_configuration_of_scikit_learn(setting):
         key: each.metrics for key, each in usual.results.items()
     }
     assert math.isfinite(usual.results[asked[0].key].metrics["accuracy"])
+
+
+def test_a_method_alone_has_the_same_threads_and_last_digits_beside_a_map_of_ones_own(tmp_path):
+    one, sizes = {"RFF": {"features": "fourier"}}, {"n_features": [64, 512]}
+    executor = LocalExecutor(workers=2)
+    without = run(tmp_path / "without", one, executor, **sizes)
+    beside = run(tmp_path / "beside", {**own(tmp_path / "beside", []), **one}, executor, **sizes)
+    assert scores(beside, one) == scores(without, one)
+    threads = {row["timing"]["threads"] for row in without}
+    assert {row["timing"]["threads"] for row in beside if row["method"] == "RFF"} == threads
