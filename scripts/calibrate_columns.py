@@ -194,13 +194,23 @@ def needed_table() -> Table:
     return table
 
 
-TABLES = {"columns-rule": rule_table, "columns-needed": needed_table}
+def made() -> dict[Path, str]:
+    """Every file that is made here, with its text."""
+    found = calibrate()
+    tables = {"intervals": intervals_table(found), "rule": rule_table(), "needed": needed_table()}
+    folder = ROOT / "results" / "board"
+    return {
+        CALIBRATION: found.to_csv(index=False, float_format="%.4g", lineterminator="\n"),
+        **{folder / f"columns-{name}.md": table.to_markdown() for name, table in tables.items()},
+    }
+
+
+def stale() -> list[Path]:
+    """The files that say something else than the results."""
+    return [path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 if __name__ == "__main__":
-    found = calibrate()
-    found.to_csv(CALIBRATION, index=False, float_format="%.4g", lineterminator="\n")
-    tables = {"columns-intervals": intervals_table(found), **{name: make() for name, make in TABLES.items()}}
-    for name, table in tables.items():
-        (ROOT / "results" / "board" / f"{name}.md").write_text(table.to_markdown(), encoding="utf-8")
-        print(table.to_text())
+    for path, text in made().items():
+        path.write_text(text, encoding="utf-8")
+        print(text)
