@@ -34,6 +34,7 @@ import numpy as np
 
 from rffbench.data.cards import IMPUTING, ONE_HOT, Card
 from rffbench.errors import ConfigError, unknown
+from rffbench.linalg.centring import nearest_to_mean
 
 CLIPPED = 0.001  # the share of a column's values that ``clip`` changes, at either end
 QUANTILE_VALUES = 1 << 25  # values in memory at once to find quantiles: 256 MB
@@ -106,6 +107,17 @@ class _Columns:
         return X
 
 
+class _FromOrigin(_Columns):
+    """The same of x − origin, where ``origin`` is near the column's values: the difference has their digits, which
+    x − shift loses in a column that is far from 0 (a time in seconds since 1970)."""
+
+    origin: np.ndarray
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        X -= self.origin
+        return super().apply(X)
+
+
 class MinMax(_Columns):
     def fit(self, blocks: Blocks) -> None:
         low, high = _extremes(blocks())
@@ -113,11 +125,12 @@ class MinMax(_Columns):
         self.scale = _or_infinite(high - low, constant=high == low)
 
 
-class MinMaxSymmetric(_Columns):
+class MinMaxSymmetric(_FromOrigin):
     def fit(self, blocks: Blocks) -> None:
         low, high = _extremes(blocks())
-        self.shift = low / 2 + high / 2
-        self.scale = _or_infinite(high / 2 - low / 2, constant=high == low)
+        self.origin = low
+        self.shift = high / 2 - low / 2
+        self.scale = _or_infinite(self.shift, constant=high == low)
 
 
 class FromZero(_Columns):
@@ -139,11 +152,15 @@ class Largest(_Columns):
         self.shift, self.scale = np.zeros_like(high), np.full_like(high, high.max() if high.max() > 0 else np.inf)
 
 
-class Standard(_Columns):
+class Standard(_FromOrigin):
     def fit(self, blocks: Blocks) -> None:
         count, mean, squares = 0, np.zeros(()), np.zeros(())
         low, high = np.array(np.inf), np.array(-np.inf)
         for X in blocks():
+            if not count:
+                self.origin = nearest_to_mean(X)
+            low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
+            X -= self.origin
             # Chan, Golub & LeVeque (1983) combine blocks without cancellation.
             block_mean = X.mean(axis=0)
             delta = block_mean - mean
@@ -151,14 +168,13 @@ class Standard(_Columns):
             squares = squares + ((X - block_mean) ** 2).sum(axis=0) + delta**2 * (count * len(X) / total)
             mean = mean + delta * (len(X) / total)
             count = total
-            low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
         self.shift = mean
         self.scale = _or_infinite(np.sqrt(squares / count), constant=high == low)
 
 
 class StandardAll(Standard):
     def fit(self, blocks: Blocks) -> None:
-        super().fit(lambda: (X.reshape(-1, 1) for X in blocks()))
+        super().fit(lambda: (X.reshape(-1, 1) for X in blocks()))  # views or copies, which may be overwritten
 
 
 class Clip:
@@ -199,6 +215,7 @@ class SampleStandard(_Samples):
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         constant = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)
+        X -= X[:, :1].copy()  # near the row's values, so that their digits stay
         X -= X.mean(axis=1, keepdims=True)
         X /= _or_infinite(X.std(axis=1, keepdims=True, ddof=min(self.lost, X.shape[1] - 1)), constant)
         return X

@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rffbench.rowsource import is_row_source
+from rffbench.linalg.centring import nearest_to_mean
+from rffbench.rowsource import BLOCK_ROWS, is_row_source
 
 LambdaScale = Literal["n", 1]
 """The penalty: n·λ for 'n', λ for 1."""
@@ -47,6 +48,23 @@ def no_singular() -> Iterator[None]:
         raise ValueError(str(error)) from error
 
 
+def target_origin(Y: Any) -> NDArray[np.float64]:
+    """A point near the targets Y (n, t), which may be lazy: of each, that of their first rows which is nearest to the
+    mean of these, (t,).
+
+    It is subtracted before anything is summed, because squares of targets far from 0 lose the digits of the rest: at an
+    offset of 10⁹, rounding in Σy² is as large as the variance of a target that varies by 10.
+    """
+    return nearest_to_mean(np.asarray(Y[: min(Y.shape[0], BLOCK_ROWS)], dtype=np.float64))
+
+
+def less_origin(Y: Any, origin: NDArray[np.float64]) -> Any:
+    """Y − origin (n, t); lazy if Y is."""
+    if not origin.any():
+        return Y
+    return Y - origin if isinstance(Y, np.ndarray) else Y.less(origin)
+
+
 class _Estimator(BaseEstimator):
     """Subclasses add ``_fit_targets(X, Y, y)``, Y (n, t), and ``_linear(X)``, (n,) or (n, t)."""
 
@@ -54,6 +72,10 @@ class _Estimator(BaseEstimator):
     """Whether ``_fit_targets`` and ``_linear`` take a CSR matrix too."""
 
     n_features_in_: int
+
+    def _target_origin(self, Y: Any) -> NDArray[np.float64]:
+        """What a fit subtracts from the targets Y (n, t), and adds to the intercept: (t,). Labels, −1/+1, are near 0."""
+        return np.zeros(Y.shape[1])
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         raise NotImplementedError
@@ -128,6 +150,10 @@ class Regressor(RegressorMixin, _Estimator):
         y = np.asarray(y, dtype=np.float64).view()
         y.setflags(write=False)
         return X, y.reshape(len(y), -1), y
+
+    def _target_origin(self, Y: Any) -> NDArray[np.float64]:
+        """`target_origin`; 0 for a model without an intercept, which depends on the targets' offset."""
+        return target_origin(Y) if getattr(self, "center", True) else np.zeros(Y.shape[1])
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The fitted function at X: (n,) or (n, t), float64."""

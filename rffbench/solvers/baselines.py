@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from rffbench.parameters import check_count, check_positive
 from rffbench.parts import SolverServes, serves
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, Regressor, read_rows
+from rffbench.solvers.base import Classifier, Regressor, less_origin, read_rows
 from rffbench.solvers.ridge.make import make_ridge
 from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
@@ -70,17 +70,19 @@ class GradientBoostingRegressor(_GradientBoosting, Regressor):
 
     Attributes
     ----------
-    models_ : the fitted models of scikit-learn.
+    models_ : the fitted models of scikit-learn, of the targets less ``origin_`` (targets,), which is near their means.
     """
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         X, settings = read_rows(X), self._settings()
+        self.origin_ = self._target_origin(Y)
+        Y = less_origin(Y, self.origin_)
         self.models_ = [HistGradientBoostingRegressor(**settings).fit(X, target) for target in Y.T]
         self._single = y.ndim == 1
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         rows = read_rows(X)
-        outputs = np.stack([model.predict(rows) for model in self.models_], axis=1)
+        outputs = np.stack([model.predict(rows) for model in self.models_], axis=1) + self.origin_
         return outputs[:, 0] if self._single else outputs
 
 

@@ -32,7 +32,7 @@ from rffbench.parameters import (
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, Regressor, default_block_rows, no_singular
+from rffbench.solvers.base import Classifier, Regressor, default_block_rows, less_origin, no_singular
 from rffbench.solvers.feature_rows import FeatureRows
 
 Variance = Literal["targets", "residuals"]
@@ -209,14 +209,19 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
         self.memory = memory
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        mean = Y.mean(axis=0)
-        found = self._gather(X, y, Y, Y - mean, np.zeros(len(Y), dtype=np.intp))
-        self.variance_ = _variance_of(self.variance, Y if self.variance == "targets" else Y - mean)
+        origin = self._target_origin(Y)
+        near = less_origin(Y, origin)
+        mean = near.mean(axis=0)
+        found = self._gather(X, y, Y, near - mean, np.zeros(len(Y), dtype=np.intp))
+        # The variance of all targets together includes the differences of their origins.
+        of_all = near + (origin - origin[0]) if self.variance == "targets" else near - mean
+        self.variance_ = _variance_of(self.variance, of_all)
         with Stopwatch() as solving:
             gram = found.grams[0].full() / self.noise
             coef = self._posterior(gram, found.moments[0] / self.noise, self.variance_).coef
         self.timing_["solve_s"] = solving.seconds
         self.metrics_ = {"model_size": float(len(coef))}
+        mean = origin + mean
         self.coef_, self.intercept_ = (coef[:, 0], float(mean[0])) if y.ndim == 1 else (coef.T, mean)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:

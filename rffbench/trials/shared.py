@@ -29,7 +29,7 @@ from rffbench.process import Contention, free_memory
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import seed_sequence
 from rffbench.solvers import check_solver
-from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.base import default_block_rows, less_origin, target_origin
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
@@ -173,6 +173,10 @@ class SharedPool:
     def __init__(self, problem: Problem, members: list[Member]) -> None:
         self.problem = problem
         X, Y = problem.split.X_train, problem.learnt
+        # As in a trial alone, but for one without an intercept in the same pool.
+        centred = not problem.n_classes and all(check_solver(spec.solver)["center"] for spec, _ in members)
+        self.y_origin = target_origin(Y) if centred else np.zeros(Y.shape[1])
+        Y = less_origin(Y, self.y_origin)
         sizes = sorted({pool_size(features) for _, features in members})
         self.edges = [0, *sizes]
         strips = list(zip(self.edges[:-1], self.edges[1:], strict=True))
@@ -245,10 +249,10 @@ class SharedPool:
                 solution = solve_ridge_cv(
                     view, lambdas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
                     path=settings["path"],
-                    held_out=solver.held_out(
+                    held_out=solver.held_out(  # of labels, whose origin is 0
                         X, self.problem.learnt, self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
                     ),
-                )  # fmt: skip
+                ).for_targets_at(self.y_origin)  # fmt: skip
                 solution.coef = spread(solution.coef)
                 solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
                 own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
@@ -270,7 +274,8 @@ class SharedPool:
         base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
         statistics: dict[str, Any] = {}
         if "right_side" in features.needs:
-            right = base.moments(range(base.folds)).right
+            moments = base.moments(range(base.folds))
+            right = moments.right + np.outer(moments.sums, self.y_origin)
             statistics["right_side"] = right[:, 0] if right.shape[1] == 1 else right
         if "squared_norms" in features.needs or "gram" in features.needs:
             gram = base.spare() or TriangleStack(1, base.columns)[0]

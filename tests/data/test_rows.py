@@ -3,6 +3,8 @@
 import os
 import tracemalloc
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn import preprocessing as reference
@@ -155,6 +157,41 @@ def test_a_row_of_one_value_has_no_spread():
     scaled = np.array([[3.0], [0.0]])
     Preprocessor(["sample-mapstd"]).apply(scaled)
     assert (scaled == 0).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "standard",
+        "standard-all",
+        "minmax",
+        "minmax-symmetric",
+        "sample-standard",
+        "sample-mapstd",
+        "sample-minmax",
+        "sample-minmax01",
+    ],
+)
+@pytest.mark.parametrize(("shift", "scale"), [(2.0**40, 1.0), (-1e12, 1.0), (0.0, 2.0**-40), (3.0, 1e12), (1e12, 1.5)])
+def test_a_shift_and_a_scale_that_a_step_takes_away_leave_no_trace(name, shift, scale):
+    rng = np.random.default_rng(5)
+    X = np.round(rng.standard_normal((500, 4)) * [1, 3, 9, 1] * 2**8) / 2**8  # of which no shift loses a digit
+    moved = X * scale + shift
+    found = []
+    for rows in (X, moved):
+        step = Preprocessor([name]).fit(lambda rows=rows: (rows[at : at + 200].copy() for at in range(0, 500, 200)))
+        found.append(step.apply(rows.copy()))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-12)
+
+
+def test_the_standard_deviation_far_from_zero_is_that_of_exact_sums():
+    X = np.round(np.random.default_rng(6).standard_normal((300, 2)) * 2**8) / 2**8 + [1e12, -(2.0**43)]
+    step = Preprocessor(["standard"]).fit(lambda: (X[at : at + 64].copy() for at in range(0, 300, 64)))
+    for column, scaled in zip(X.T, step.apply(X.copy()).T, strict=True):
+        values = [Fraction(value) for value in column]
+        mean = sum(values) / len(values)
+        spread = float(sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+        np.testing.assert_allclose(scaled, [float(value - mean) / spread for value in values], atol=1e-13)
 
 
 @pytest.mark.filterwarnings("ignore:Numerical issues:UserWarning:sklearn")

@@ -20,7 +20,7 @@ from rffbench.parameters import WrongParameter, check_choice, check_count, check
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, mean_test_error
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, less_origin, mean_test_error
 from rffbench.solvers.iterative.budget import Budget, Clock, passes_of_a_fit
 from rffbench.solvers.iterative.kernel import KernelMatrix
 from rffbench.solvers.iterative.tiles import Tiles
@@ -97,12 +97,15 @@ class _EigenPro(Bandwidth):
         self._learn_gamma(X)
         self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
         check_squares(self.X_fit_)
-        self.intercept_ = Y.mean(axis=0) if self.center else np.zeros(Y.shape[1])
+        origin = self._target_origin(Y)  # type: ignore[attr-defined]
+        Y = less_origin(Y, origin)
+        y_mean = Y.mean(axis=0) if self.center else np.zeros(Y.shape[1])
+        self.intercept_ = origin + y_mean
         added = penalty(float(self.alpha), n, self.lambda_scale)
         with Stopwatch() as damping_s:
             damping = self._damping(added)
         with Stopwatch() as solving:
-            coef, left, passes = self._descend(Y - self.intercept_, added, damping, budget, tolerance, elapsed)
+            coef, left, passes = self._descend(Y - y_mean, added, damping, budget, tolerance, elapsed)
         if left > SLACK * tolerance:
             warnings.warn(
                 f"eigenpro at lambda={self.alpha:g} has not converged: the relative residual is {left:.0e} after "

@@ -21,7 +21,7 @@ from rffbench.linalg.threads import blas_for
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState
-from rffbench.solvers.base import Classifier, LambdaScale, mean_test_error, no_singular
+from rffbench.solvers.base import Classifier, LambdaScale, less_origin, mean_test_error, no_singular
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
@@ -54,6 +54,7 @@ class IterativeRidge:
     timing_: dict[str, float]
     _eval_set: tuple[Any, Any] | None = None
     _passes: int
+    _y_origin: Numbers  # subtracted from the targets
 
     def __init__(
         self, alphas: Sequence[float], *, folds: int, lambda_scale: LambdaScale, center: Center, scoring: Scoring,
@@ -120,7 +121,8 @@ class IterativeRidge:
         tolerance, warning = budget.within(X.dtype)
         if warning:
             warnings.warn(warning, Fallback, stacklevel=3)
-        problems = Problems(Y, self.alphas, self.folds, self.lambda_scale, self.center)
+        self._y_origin = self._target_origin(Y)  # type: ignore[attr-defined]
+        problems = Problems(less_origin(Y, self._y_origin), self.alphas, self.folds, self.lambda_scale, self.center)
         self.timing_, self._passes = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}, 0
         for name in ("features_", "curves_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -168,6 +170,7 @@ class IterativeRidge:
         if (left[relevant] > SLACK * wanted[relevant]).any():
             self._warn(problems, left, wanted, relevant, early=(found.left[0] > wanted).any())
         coef, intercept = system.solution(found.X[0], columns)
+        intercept = intercept + self._y_origin
         self.coef_ = coef[:, 0] if single else coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
         self.alpha_ = problems.alphas[best]
@@ -193,7 +196,7 @@ class IterativeRidge:
             rows, y = self._eval_set
             solutions = [system.solution(X, columns) for columns in of]
             outputs = self._apply(rows, np.hstack([coef for coef, _ in solutions]))
-            outputs += np.hstack([intercept for _, intercept in solutions])
+            outputs += np.hstack([intercept + self._y_origin for _, intercept in solutions])
             row["test_error"] = [
                 mean_test_error(self, y, outputs[:, at * problems.targets : (at + 1) * problems.targets])
                 for at in range(len(of))

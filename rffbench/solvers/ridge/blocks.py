@@ -93,20 +93,24 @@ def _rows_at_a_time(ridge: Streaming) -> int:
 
 class LazyTargets:
     """Targets (n, t) of a lazy y (n,): y itself, or −1/+1 for ``classes``, one against the rest if there are more than
-    two."""
+    two. Values are less ``origin`` (1,)."""
 
-    def __init__(self, y: Any, classes: NDArray | None = None) -> None:
-        self.y, self.classes = y, classes
+    def __init__(self, y: Any, classes: NDArray | None = None, origin: NDArray[np.float64] | float = 0.0) -> None:
+        self.y, self.classes, self.origin = y, classes, origin
         self.shape = (len(y), 1 if classes is None or len(classes) == 2 else len(classes))
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         y = np.asarray(self.y[rows], dtype=np.float64)[:, None]
         if self.classes is None:
-            return y
+            return y - self.origin
         return np.where(y == (self.classes[1:] if len(self.classes) == 2 else self.classes), 1.0, -1.0)
 
     def part(self, rows: slice) -> LazyTargets:
-        return LazyTargets(part(self.y, rows), self.classes)
+        return LazyTargets(part(self.y, rows), self.classes, self.origin)
+
+    def less(self, origin: NDArray[np.float64]) -> LazyTargets:
+        """The targets less ``origin`` (1,)."""
+        return LazyTargets(self.y, self.classes, self.origin + origin)
 
 
 class _BlockedRidge(Streaming):

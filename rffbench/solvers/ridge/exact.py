@@ -16,7 +16,7 @@ from rffbench.parameters import check_count, check_memory
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, less_origin, no_singular
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_folds, check_penalties, check_scoring
@@ -69,18 +69,19 @@ class _KernelRidge(Bandwidth):
             for start in range(0, n, BLOCK_ROWS):
                 stop = min(n, start + BLOCK_ROWS)
                 matrix.set_rows(start, kernel(X[start:stop], X[:stop]))
+        origin = self._target_origin(Y)
         with Stopwatch() as solving, no_singular():
             solution = solve_dual_cv(
                 matrix,
                 work,
-                Y,
+                less_origin(Y, origin),
                 alphas,
                 folds=self.folds,
                 lambda_scale=self.lambda_scale,
                 center=self.center,
                 scoring=self.scoring,
                 weights=weights,
-            )
+            ).for_targets_at(origin)
         self.timing_ = {"feature_s": 0.0, "gram_s": filling.seconds, "solve_s": solving.seconds}
         self.metrics_ = {"model_size": float(n)}
         self.X_fit_ = X

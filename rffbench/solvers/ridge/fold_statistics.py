@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -28,6 +28,8 @@ HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
 """A function of fold k and the solutions without it: their errors on its rows, infinite for None."""
 
 WORTH_A_FACTOR = 256  # from this number of columns on, several matrices are factored at a time
+
+LOST = 1e-3  # the share of the target's variance above which rounding of held-out errors is said
 
 SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
 
@@ -72,6 +74,10 @@ class Statistics(Protocol):
 
     def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+        ...
+
+    def trace(self, fold: int) -> float:
+        """A bound of ‖Z_k‖², the sum of squares of all features of ``fold``."""
         ...
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
@@ -157,6 +163,10 @@ class FoldStatistics:
         """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
         return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
 
+    def trace(self, fold: int) -> float:
+        """‖Z_k‖², Z_k the rows of ``fold``."""
+        return float(self._grams[fold].diagonal.sum())
+
     @property
     def finite(self) -> bool:
         """Whether all features so far, and the sums of their squares, are finite."""
@@ -236,6 +246,11 @@ class RecombinedStatistics:
         np.add.at(lifted, self.second, self.b[:, None] * coef)
         return np.einsum("ij,ij->j", lifted, self.base._grams[fold].leading(used).multiply(lifted))
 
+    def trace(self, fold: int) -> float:
+        """A bound of ‖Z_kT‖², Z_k the rows of ``fold``."""
+        lengths = np.sqrt(self.base._grams[fold].diagonal)
+        return float(np.square(np.abs(self.a) * lengths[self.first] + np.abs(self.b) * lengths[self.second]).sum())
+
 
 class Accuracy(NamedTuple):
     """The method of a solution, the smallest alpha that rounding does not hide, and the penalty of alpha = 1."""
@@ -269,6 +284,11 @@ class RidgeSolution:
     fold_error: NDArray[np.float64]
     accuracy: Accuracy
     path: Solutions = field(default_factory=list)
+
+    def for_targets_at(self, origin: NDArray[np.float64]) -> RidgeSolution:
+        """The same function for targets that are larger by ``origin`` (t,)."""
+        path = [each and (each[0], each[1] + origin) for each in self.path]
+        return replace(self, intercept=self.intercept + origin, path=path)
 
 
 def fold_bounds(n: int, folds: int) -> list[int]:
@@ -360,7 +380,11 @@ def solve_folds(
 
 def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
     """Each solution's mean squared error on the rows of ``fold``, from their statistics:
-    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite for None."""
+    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite for None.
+
+    Rounding may make the sum of a nearly perfect solution negative. Then it is the bound of that rounding, which the
+    error is below; a `Fallback` warning says so if that is no small part of the target's variance.
+    """
     held = statistics.moments([fold])
     results = [np.inf] * len(solutions)
     solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
@@ -370,6 +394,18 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
     for (index, (coef, intercept)), quadratic in zip(solved, np.split(quadratics, len(solved)), strict=True):
         errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + quadratic
         errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
+        if (errors < 0).any():
+            # |β|′|Z′Z||β| is at most ‖Z‖²‖β‖², with ‖Z‖² the trace of Z′Z.
+            terms = held.y_squares + held.n * intercept**2 + statistics.trace(fold) * np.square(coef).sum(axis=0)
+            bound = np.finfo(np.float64).eps * np.sqrt(len(coef)) * terms
+            varies = held.y_squares - held.y_sums**2 / held.n
+            if (lost := (errors < 0) & (bound > LOST * varies)).any():
+                warnings.warn(
+                    f"a held-out error is lost in rounding, which may be as large as {(bound / held.n)[lost].max():.0e} "
+                    "and stands for it when lambda is chosen; center: true, a larger lambda or method: svd keep its "
+                    "digits", Fallback, stacklevel=2,
+                )  # fmt: skip
+            errors = np.where(errors < 0, bound, errors)
         results[index] = float(errors.mean() / held.n)
     return results
 

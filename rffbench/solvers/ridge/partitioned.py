@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rffbench.features.base import held_bytes
 from rffbench.features.hooks import makes_sparse
 from rffbench.parameters import WrongParameter, check_count
-from rffbench.solvers.base import no_singular, read_numbers, rows_of
+from rffbench.solvers.base import less_origin, no_singular, read_numbers, rows_of
 from rffbench.solvers.ridge.fold_statistics import RidgeSolution, fold_bounds
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Method, RidgeScale
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
@@ -53,6 +53,7 @@ class _PartitionedRidge(Streaming):
         self._fit_map(X, Y, y)
         kept, weights = held_bytes(getattr(self, "features_", None)), self._weights
         coef, intercept = np.zeros((self._columns, targets)), np.zeros(targets)
+        Y = less_origin(Y, self._y_origin)
         for start, stop in pairwise(fold_bounds(n, self.partitions)):
             rows = rows_of(X, slice(start, stop))
             self._weights = None if weights is None else weights[start:stop]

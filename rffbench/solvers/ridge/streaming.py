@@ -28,6 +28,7 @@ from rffbench.solvers.base import (
     Classifier,
     Regressor,
     default_block_rows,
+    less_origin,
     no_singular,
     read_numbers,
     rows_of,
@@ -92,6 +93,7 @@ class Streaming:
     _root: NDArray[np.float64] | None = None  # R, if they are
     _unmapped: int  # rows that have not been mapped yet
     _again_s: float  # seconds of mapping rows again
+    _y_origin: NDArray[np.float64]  # subtracted from the targets
     _statistics: FoldStatistics | FoldFactors | None = None  # of the rows so far, between calls of partial_fit
     _parts: int  # calls of partial_fit so far
 
@@ -121,7 +123,7 @@ class Streaming:
         kept = held_bytes(getattr(self, "features_", None)) + self._unmix(X, alphas, folds)
         plan = self._plan(self._size(X), self._columns, Y.shape[1], folds, len(alphas), kept)
         with no_singular():
-            solution = self._follow(plan, X, Y, alphas, folds)
+            solution = self._follow(plan, X, less_origin(Y, self._y_origin), alphas, folds)
         self.timing_["solve_s"] += self._again_s
         self._become(alphas, solution, single=y.ndim == 1 and Y.shape[1] == 1)
 
@@ -144,6 +146,7 @@ class Streaming:
                     )
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self._unmapped, self._again_s = n, 0.0
+        self._y_origin = self._target_origin(Y)
         self._map = self._distinct = self._statistics = self._root = None
         return alphas, folds
 
@@ -174,7 +177,9 @@ class Streaming:
         return coef if self._root is None else solve_triangular(self._root, coef, lower=True, trans="T")
 
     def _become(self, alphas: list[float], solution: RidgeSolution, *, single: bool) -> None:
-        """Set the fitted attributes from a solution on the mapped columns, for a single target or several."""
+        """Set the fitted attributes from a solution on the mapped columns, for a single target or several, which were
+        given less their origin."""
+        solution = solution.for_targets_at(self._y_origin)
         if self._distinct is not None:
             spread = self._distinct.columns.spread
             solution.coef = spread(solution.coef)
@@ -214,7 +219,7 @@ class Streaming:
         # Each part begins at another fold, so that small parts do not all go to the first.
         at = (np.arange(statistics.folds) + self._parts) % statistics.folds
         parts = zip(at.tolist(), bounds[:-1], bounds[1:], strict=True)
-        self._gather(statistics, X, Y, list(parts), default_block_rows(self._columns))
+        self._gather(statistics, X, less_origin(Y, self._y_origin), list(parts), default_block_rows(self._columns))
         self._parts += 1
         alphas = [float(alpha) for alpha in alphas]
         with Stopwatch() as watch, no_singular():

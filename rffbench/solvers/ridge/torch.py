@@ -23,7 +23,7 @@ from rffbench.features.base import FourierFeatures
 from rffbench.features.weighted.pool import PooledFeatures
 from rffbench.parameters import WrongParameter, check_count
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, Regressor, no_singular
+from rffbench.solvers.base import Classifier, Regressor, less_origin, no_singular
 from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import (
     ALPHAS,
@@ -132,6 +132,10 @@ class DeviceStatistics:
         """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
         return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
 
+    def trace(self, fold: int) -> float:
+        """‖Z_k‖², Z_k the rows of ``fold``."""
+        return float(self._grams[fold].diagonal.sum())
+
     def work(self, penalties: int, memory: int | None = None) -> Work:
         """The working matrices; their memory was checked before the fit."""
         return Work([DeviceMatrix(self.columns, self.device)], DeviceMatrix(self.columns, self.device))
@@ -213,6 +217,8 @@ class _TorchRidge:
         with self._timed("feature_s", X):
             self._fit_features(X, Y, y)
             self._map = DeviceMap(self.features_, self._columns, X.dtype, self._device)
+        y_origin = self._target_origin(Y)
+        Y = less_origin(Y, y_origin)
         # With an intercept, a point near the columns' means is subtracted first, for accuracy.
         origin = torch.zeros(self._columns, dtype=torch.float64, device=self._device)
         if self.center == "both":
@@ -227,7 +233,7 @@ class _TorchRidge:
                     statistics.add(fold, Z - origin if self.center == "both" else Z, Y[block])
         with self._timed("solve_s"), no_singular():
             solution = solve_ridge_cv(statistics, alphas, lambda_scale=self.lambda_scale, center=self.center)
-        intercept = solution.intercept - to_host(origin) @ solution.coef
+        intercept = y_origin + (solution.intercept - to_host(origin) @ solution.coef)
         single = y.ndim == 1 and Y.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
