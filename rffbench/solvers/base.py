@@ -74,7 +74,7 @@ class _Estimator(BaseEstimator):
     n_features_in_: int
 
     def _target_origin(self, Y: Any) -> NDArray[np.float64]:
-        """What a fit subtracts from the targets Y (n, t), and adds to the intercept: (t,). Labels, −1/+1, are near 0."""
+        """What a fit subtracts from the targets Y (n, t), and adds to the intercept: (t,). Labels are near 0."""
         return np.zeros(Y.shape[1])
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:

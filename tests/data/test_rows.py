@@ -2,7 +2,6 @@
 
 import os
 import tracemalloc
-
 from fractions import Fraction
 
 import numpy as np
