@@ -69,7 +69,7 @@ class _KernelRidge(Bandwidth):
             for start in range(0, n, BLOCK_ROWS):
                 stop = min(n, start + BLOCK_ROWS)
                 matrix.set_rows(start, kernel(X[start:stop], X[:stop]))
-        origin = self._target_origin(Y)
+        origin = self._target_origin(Y)  # type: ignore[attr-defined]
         with Stopwatch() as solving, no_singular():
             solution = solve_dual_cv(
                 matrix,

@@ -146,7 +146,7 @@ class Streaming:
                     )
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self._unmapped, self._again_s = n, 0.0
-        self._y_origin = self._target_origin(Y)
+        self._y_origin = self._target_origin(Y)  # type: ignore[attr-defined]
         self._map = self._distinct = self._statistics = self._root = None
         return alphas, folds
 

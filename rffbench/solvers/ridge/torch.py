@@ -217,7 +217,7 @@ class _TorchRidge:
         with self._timed("feature_s", X):
             self._fit_features(X, Y, y)
             self._map = DeviceMap(self.features_, self._columns, X.dtype, self._device)
-        y_origin = self._target_origin(Y)
+        y_origin = self._target_origin(Y)  # type: ignore[attr-defined]
         Y = less_origin(Y, y_origin)
         # With an intercept, a point near the columns' means is subtracted first, for accuracy.
         origin = torch.zeros(self._columns, dtype=torch.float64, device=self._device)
