@@ -17,6 +17,7 @@ from rffbench.report.board import front, run_tables, tables
 from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.own_tables import chosen_table, map_panels
 from rffbench.report.board.questions import answers
+from rffbench.report.board.ratios import ratio_table
 from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
 from rffbench.report.board.score import BASELINE, CELL, losses
 from rffbench.report.board.solvers import in_words, solver_table
@@ -183,7 +184,7 @@ def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
 
 
 def _beside(board: Board) -> Section:
-    shown = (tables.beside(board), tables.without_a_map(board))
+    shown = (ratio_table(board), tables.beside(board), tables.without_a_map(board))
     return Section("Beside the gain", tables=[each for each in shown if each])
 
 
