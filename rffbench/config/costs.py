@@ -29,7 +29,7 @@ from rffbench.trials.seconds import BRIEF_S
 from rffbench.trials.shared import may_share, pool_size, shared_draw, worth_sharing
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
-from rffbench.trials.tuning import tuning_spec
+from rffbench.trials.tuning import choosing_key, tuning_spec
 
 EFFICIENCY = 0.6  # of a matrix product's speed that cosines, triangles and Cholesky factors have, measured
 
@@ -95,8 +95,7 @@ def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
     if not is_chosen_once(specs[0].kernel["gamma"]):
         return 0.0
     grid = specs[0].kernel["gamma"][TIMES_MEDIAN]
-    of_all = specs[0].kernel["gamma"].get("features")
-    firsts = {of_all or spec.method: tuning_spec(spec) for spec in specs}
+    firsts = {choosing_key(spec): tuning_spec(spec) for spec in specs}
     return len(grid) * sum(operations(spec) or 0.0 for spec in firsts.values())
 
 

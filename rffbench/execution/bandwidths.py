@@ -12,26 +12,26 @@ from dataclasses import replace
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen_once
-from rffbench.trials.spec import TrialResult, TrialSpec
-from rffbench.trials.tuning import Choice, tuning_spec, with_choice
+from rffbench.trials.spec import Key, TrialResult, TrialSpec
+from rffbench.trials.tuning import Choice, choosing_key, with_choice
 
 
 class Bandwidths:
     """The bandwidths in the ``rows`` of a log that the ``pending`` trials would choose again."""
 
     def __init__(self, pending: Iterable[TrialSpec], rows: Iterable[Row]) -> None:
-        self._choices: dict[str, Choice] = {}
-        self._run: dict[str, tuple[TrialSpec, Choice]] = {}  # the trials, by the key of what is run in place of them
-        if not (wanted := {_choosing(spec) for spec in pending if _may_be_known(spec)}):
+        self._choices: dict[Key, Choice] = {}
+        self._run: dict[Key, tuple[TrialSpec, Choice]] = {}  # the trials, by the key of what is run in place of them
+        if not (wanted := {choosing_key(spec) for spec in pending if _may_be_known(spec)}):
             return
         of_rows = ((TrialSpec.from_row(row), row) for row in rows if row["status"] == "ok")
         for spec, row in of_rows:
-            if _may_be_known(spec) and (name := _choosing(spec)) in wanted and row.get("made_by") == made_by(spec):
+            if _may_be_known(spec) and (name := choosing_key(spec)) in wanted and row.get("made_by") == made_by(spec):
                 self._choices[name] = Choice.of_row(row)
 
     def given(self, spec: TrialSpec) -> TrialSpec:
         """What to run for a trial: itself, or the same with the γ that is known."""
-        if not _may_be_known(spec) or (choice := self._choices.get(_choosing(spec))) is None:
+        if not _may_be_known(spec) or (choice := self._choices.get(choosing_key(spec))) is None:
             return spec
         with_gamma = replace(spec, kernel={**spec.kernel, "gamma": choice.gamma})
         self._run[with_gamma.key] = spec, choice
@@ -51,8 +51,3 @@ def _may_be_known(spec: TrialSpec) -> bool:
     map chooses, and σ alone."""
     gamma = spec.kernel["gamma"]
     return is_chosen_once(gamma) and spec.timing == "shared" and not {"features", "and_lambda"} & gamma.keys()
-
-
-def _choosing(spec: TrialSpec) -> str:
-    """What the choice depends on, as a key."""
-    return replace(tuning_spec(spec), kernel=spec.kernel).key

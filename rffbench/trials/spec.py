@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
 from rffbench import __version__
 from rffbench.flaws import Flaw
@@ -25,6 +25,10 @@ or those to generate the features and to predict."""
 _STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
+
+Key = NewType("Key", str)
+"""A trial's identity: results, choices and rows are matched by it, and by nothing else. A label and a size are not
+enough, since the variants of a sweep have them in common."""
 
 _SINCE = {"later": True}  # marks a field that came after the first release
 
@@ -111,13 +115,13 @@ class TrialSpec:
         return cls(**stored, timing=timing)
 
     @cached_property
-    def key(self) -> str:
+    def key(self) -> Key:
         """SHA-256 of the spec's canonical JSON: the trial's identity in trials.jsonl."""
-        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+        return Key(hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest())
 
     @property
     def cell(self) -> tuple[str, str, int, int]:
-        """The cell of the grid, and the trial in it."""
+        """The cell of a grid without a sweep, and the trial in it. It is no identity: see `Key`."""
         return self.dataset, self.method, self.n_features, self.trial
 
     def numbered(self, count: int) -> Iterator[TrialSpec]:
@@ -283,11 +287,14 @@ class Channel(Protocol):
 
 
 class Relay:
-    """A channel that passes on to another. It reports a trial under the requested spec of the same cell; the spec that
-    runs may have values instead of the rules for them."""
+    """A channel that passes on to another. A trial that is ``run`` has values instead of the rules for them; it is
+    reported under the trial that was ``asked`` for.
 
-    def __init__(self, asked: Iterable[TrialSpec], channel: Channel) -> None:
-        self._asked = {spec.cell: spec for spec in asked}
+    ``pairs`` are (run, asked), and have every trial that is run.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[TrialSpec, TrialSpec]], channel: Channel) -> None:
+        self._asked: dict[Key, TrialSpec] = {run.key: asked for run, asked in pairs}
         self._channel = channel
         self.memory_limit = channel.memory_limit
 
@@ -295,10 +302,10 @@ class Relay:
         return self._channel.alone()
 
     def begin(self, spec: TrialSpec) -> None:
-        self._channel.begin(self._asked[spec.cell])
+        self._channel.begin(self._asked[spec.key])
 
     def result(self, result: TrialResult) -> None:
-        self._channel.result(replace(result, spec=self._asked[result.spec.cell]))
+        self._channel.result(replace(result, spec=self._asked[result.spec.key]))
 
     def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        self._channel.fail(self._asked[spec.cell], error)
+        self._channel.fail(self._asked[spec.key], error)

@@ -12,7 +12,7 @@ from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.foreign import foreign_code
 from rffbench.trials.seconds import either
-from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
+from rffbench.trials.spec import Channel, Key, Relay, TrialResult, TrialSpec
 
 # Fields on which the rows, their split and scaling do not depend: trials that are equal otherwise are one task.
 _OWN = ("method", "features", "source", "n_features", "multiple")
@@ -42,20 +42,21 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     if specs[0].parameters_from is not None:
         from rffbench.trials.fitted import with_fitted
 
-        run_group([with_fitted(spec) for spec in specs], Relay(specs, channel))
+        fitted = [with_fitted(spec) for spec in specs]
+        run_group(fitted, Relay(zip(fitted, specs, strict=True), channel))
         return
     if isinstance(specs[0].kernel["gamma"], list):
         best = BestBandwidth(specs, channel)
         for gamma in specs[0].kernel["gamma"]:
             if left := best.unfailed():
-                run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
+                run_group([with_gamma(spec, gamma) for spec in left], best)
         best.tell()
         return
     if is_chosen_once(specs[0].kernel["gamma"]):
         from rffbench.trials.tuning import tuned
 
         found = tuned(specs, channel)
-        for group in found.with_gamma():
+        for group in tasks(found.chosen):
             run_group(group, found)
         return
     problem = Problem.of(specs[0])
@@ -72,39 +73,30 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         run_single(spec, problem, channel)
 
 
-class BestBandwidth:
+class BestBandwidth(Relay):
     """A channel that collects the results of each bandwidth, and passes on each trial's result with the least
     cross-validation error, with the seconds of all."""
 
     def __init__(self, specs: Sequence[TrialSpec], channel: Channel) -> None:
-        self._channel = channel
-        self._asked = {self._name(spec): spec for spec in specs}
-        self._results: dict[tuple[str, int], list[TrialResult]] = {name: [] for name in self._asked}
-        self._failed: set[tuple[str, int]] = set()
-        self.memory_limit = channel.memory_limit
-        self.alone = channel.alone
-
-    @staticmethod
-    def _name(spec: TrialSpec) -> tuple[str, int]:
-        return spec.method, spec.n_features
+        super().__init__(((with_gamma(spec, gamma), spec) for spec in specs for gamma in spec.kernel["gamma"]), channel)
+        self._specs = specs
+        self._results: dict[Key, list[TrialResult]] = {spec.key: [] for spec in specs}
+        self._failed: set[Key] = set()
 
     def unfailed(self) -> list[TrialSpec]:
-        return [spec for name, spec in self._asked.items() if name not in self._failed]
-
-    def begin(self, spec: TrialSpec) -> None:
-        self._channel.begin(self._asked[self._name(spec)])
+        return [spec for spec in self._specs if spec.key not in self._failed]
 
     def result(self, result: TrialResult) -> None:
         result.peak_memory_bytes = peak_memory()
-        self._results[self._name(result.spec)].append(result)
+        self._results[self._asked[result.spec.key].key].append(result)
 
     def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        self._failed.add(self._name(spec))
-        self._channel.fail(self._asked[self._name(spec)], error)
+        self._failed.add(self._asked[spec.key].key)
+        super().fail(spec, error)
 
     def tell(self) -> None:
         for spec in self.unfailed():
-            results = self._results[self._name(spec)]
+            results = self._results[spec.key]
             best = min(results, key=lambda result: result.metrics["cv_error"])
             seconds = dict(best.seconds)
             for part in ("feature_s", "fit_s"):
@@ -123,3 +115,8 @@ class BestBandwidth:
                     edges=edges,
                 )
             )  # fmt: skip
+
+
+def with_gamma(spec: TrialSpec, gamma: float) -> TrialSpec:
+    """The trial with γ in place of the rule for it."""
+    return replace(spec, kernel={**spec.kernel, "gamma": gamma})

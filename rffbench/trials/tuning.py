@@ -25,7 +25,7 @@ from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, namin
 from rffbench.trials.problem import Problem
 from rffbench.trials.seconds import either
 from rffbench.trials.single import ready_solver
-from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
+from rffbench.trials.spec import Channel, Key, Relay, TrialResult, TrialSpec
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,16 @@ def tuning_spec(spec: TrialSpec) -> TrialSpec:
     asked = spec.kernel["gamma"]
     rows = min(asked["rows"], spec.train_rows or asked["rows"])
     if of_all := asked.get("features"):
-        spec = replace(spec, features={"name": of_all}, source=None)
+        spec = replace(spec, method=of_all, features={"name": of_all}, source=None)
     return replace(
         spec, n_features=asked["columns"], multiple=None, count="columns", train_rows=rows, measures=[], scores=[],
         score_sources=[], kernel_error_points=0, timing="shared", kernel={**spec.kernel, "gamma": "median"},
     )  # fmt: skip
+
+
+def choosing_key(spec: TrialSpec) -> Key:
+    """What the choice of a spec's bandwidth depends on: trials that have it in common have one choice."""
+    return replace(tuning_spec(spec), kernel=spec.kernel).key
 
 
 def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choice:
@@ -99,41 +104,40 @@ def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
 
 
 class OfChoice(Relay):
-    """Reports trials with a chosen γ under the requested trials, and adds the choice to their results."""
+    """Reports trials with a chosen γ under the requested trials, and adds the choice to their results.
 
-    def __init__(self, chosen: Sequence[tuple[TrialSpec, Choice]], channel: Channel) -> None:
-        super().__init__([spec for spec, _ in chosen], channel)
-        self._choices = {spec.cell: choice for spec, choice in chosen}
+    ``chosen`` are the trials to run, with γ as a number.
+    """
+
+    def __init__(self, found: Sequence[tuple[TrialSpec, Choice]], channel: Channel) -> None:
+        self.chosen = [_with_values(spec, choice) for spec, choice in found]
+        super().__init__(((run, spec) for run, (spec, _) in zip(self.chosen, found, strict=True)), channel)
+        self._choices = {run.key: choice for run, (_, choice) in zip(self.chosen, found, strict=True)}
 
     def result(self, result: TrialResult) -> None:
-        super().result(with_choice(result, self._choices[result.spec.cell]))
+        super().result(with_choice(result, self._choices[result.spec.key]))
 
-    def with_gamma(self) -> list[list[TrialSpec]]:
-        """The trials to run, with γ as a number, in groups of one γ."""
-        groups: dict[float, list[TrialSpec]] = {}
-        for spec in self._asked.values():
-            choice = self._choices[spec.cell]
-            solver: dict[str, Any] = dict(spec.solver)
-            if spec.kernel["gamma"].get("and_lambda"):
-                solver["lambda"] = [choice.lambda_]
-            chosen = replace(spec, kernel={**spec.kernel, "gamma": choice.gamma}, solver=solver)
-            groups.setdefault(choice.gamma, []).append(chosen)
-        return list(groups.values())
+
+def _with_values(spec: TrialSpec, choice: Choice) -> TrialSpec:
+    """The trial with the chosen γ, and with the chosen λ if that is kept."""
+    solver: dict[str, Any] = dict(spec.solver)
+    if spec.kernel["gamma"].get("and_lambda"):
+        solver["lambda"] = [choice.lambda_]
+    return replace(spec, kernel={**spec.kernel, "gamma": choice.gamma}, solver=solver)
 
 
 def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
-    """Choose the bandwidth of every method among ``specs``, which differ only in method and size, and report failures
-    to ``channel``."""
+    """Choose the bandwidth of every map among ``specs``, which differ only in map and size, and report failures to
+    ``channel``."""
     problem = Problem.of(tuning_spec(specs[0]))
-    of_method: dict[str, list[TrialSpec]] = {}
+    alike: dict[Key, list[TrialSpec]] = {}
     for spec in specs:
-        of_method.setdefault(spec.method, []).append(spec)
-    chosen: list[tuple[TrialSpec, Choice]] = []
-    of_all: Choice | None = None
-    for mine in of_method.values():
+        alike.setdefault(choosing_key(spec), []).append(spec)
+    found: list[tuple[TrialSpec, Choice]] = []
+    for mine in alike.values():
         channel.begin(mine[0])
         try:
-            choice = of_all or choose(mine[0], problem, channel.memory_limit)
+            choice = choose(mine[0], problem, channel.memory_limit)
         except ChangedRows:
             raise
         except Exception as error:
@@ -142,6 +146,5 @@ def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
                     channel.begin(spec)
                 channel.fail(spec, error)
             continue
-        of_all = choice if mine[0].kernel["gamma"].get("features") else None
-        chosen += [(spec, choice) for spec in mine]
-    return OfChoice(chosen, channel)
+        found += [(spec, choice) for spec in mine]
+    return OfChoice(found, channel)
