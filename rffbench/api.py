@@ -214,19 +214,22 @@ class Results:
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        """One row per trial without a result: dataset, method, n_features, trial, status, type and message."""
+        """One row per trial without a result: dataset, method, n_features, trial, status, type and message, and a
+        column per axis of a sweep."""
         import pandas as pd
 
-        from rffbench.execution.log import cell, each_row
+        from rffbench.execution.counted import counted_rows
 
-        last = {cell(row): row for row in each_row(self.folder / "trials.jsonl")}
-        columns = ["dataset", "method", "n_features", "trial", "status"]
+        columns, axes = ["dataset", "method", "n_features", "trial", "status"], list(self._protocols[0][0])
         rows = [
-            [row[name] for name in columns] + [(row.get("error") or {}).get(name) for name in ("type", "message")]
-            for row in last.values()
+            [row[name] for name in columns]
+            + [(row.get("error") or {}).get(name) for name in ("type", "message")]
+            + [labels[axis] for axis in axes]
+            for labels, row in counted_rows(self.folder, left_out=lambda _: None)  # that of which loading has warned
             if row["status"] != "ok"
         ]
-        return pd.DataFrame(rows, columns=[*columns, "type", "message"])
+        names = [*columns, "type", "message"]
+        return pd.DataFrame(rows, columns=[*names, *(f"{axis} (axis)" if axis in names else axis for axis in axes)])
 
     def table(self, metric: str | None = None, *, seconds: bool = True, bold: bool = False) -> Table:
         """The table of ``rffbench table``: one row per dataset and size, one column per method.

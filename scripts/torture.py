@@ -40,12 +40,13 @@ from rffbench.execution.environment import git_commit  # noqa: E402
 from rffbench.execution.failure import without_folders  # noqa: E402
 from tests.helpers import changes, faults, misdeeds  # noqa: E402
 from tests.helpers.faults import Lost, Place, Skipped, workshop  # noqa: E402
+from tests.helpers.random_grids import grids  # noqa: E402
 from tests.helpers.stops import stops  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
 MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: they cause faults and check the promises
-KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS, "own_files": misdeeds.own_files}
+KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS, "own_files": misdeeds.own_files, "grids": grids}
 PROMISES = {  # on the page; not in MADE_BY, where a changed word would be another version of the faults
     "signals": "Signals (KILL, TERM, INT) are sent at any moment, several times in a row, to the run, to one of its "
     "workers, to the process that forks workers, or to the one that tracks their locks; a second run is started beside "
@@ -87,6 +88,9 @@ PROMISES = {  # on the page; not in MADE_BY, where a changed word would be anoth
     "own_files": "Feature maps in files of the user's own replace functions of libraries, change settings of the "
     "process, leave timers and limits behind, or write to rows by their address. Each of their trials leaves one row, "
     "and the scores of other methods are unchanged.",
+    "grids": "Configs are drawn at random: methods, variants of a sweep, sizes, kernels and their options, a bandwidth "
+    "that is given, follows a rule or is chosen. Their trials run in random order, in parts, and with a bandwidth that "
+    "an earlier part has chosen. Each trial has the scores that it has alone.",
 }
 COUNTS = ("rounds", "tried", "lost")
 

@@ -62,7 +62,7 @@ def validate(config: str) -> int:
     devices = refusals(check_device, dict.fromkeys(each.device for _, each in experiment.protocols()))
     for missing in (*devices, *refusals(check_installed, experiment.solvers())):
         say(f"it cannot run here: {missing}")
-    for warning in warnings_of_columns(experiment.firsts()):
+    for warning in warnings_of_columns(experiment):
         say(f"warning: {warning}")
     echo(f"{config}: OK; {plural(experiment.size(), 'trial')}")
     return 0

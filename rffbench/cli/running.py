@@ -195,16 +195,12 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
 
 def reasons_of_failures(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Why trials have no result: each reason with the method and the dataset of every trial."""
-    from rffbench.execution.log import cell, each_row
+    from rffbench.execution.counted import counted_rows
 
-    failed: dict[Any, str] = {}
-    for row in each_row(folder / "trials.jsonl"):
-        failed.pop(cell(row), None)
-        if row.get("error"):
-            failed[cell(row)] = _reason(row["status"], row["error"])
     reasons: dict[str, list[tuple[str, str]]] = {}
-    for (dataset, method, *_), reason in failed.items():
-        reasons.setdefault(reason, []).append((method, dataset))
+    for _, row in counted_rows(folder):
+        if row.get("error"):
+            reasons.setdefault(_reason(row["status"], row["error"]), []).append((row["method"], row["dataset"]))
     return reasons
 
 

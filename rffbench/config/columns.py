@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from rffbench.config.costs import map_columns, rows_decide
-from rffbench.trials.spec import TrialSpec
+from rffbench.config.experiment import Experiment
+from rffbench.trials.spec import Key, TrialSpec
 
 Cells = dict[tuple[str, str], dict[str, int]]
 """(dataset, size as written) → method → the columns of its features."""
 
 
-def warnings_of_columns(specs: Iterable[TrialSpec]) -> list[str]:
+def warnings_of_columns(experiment: Experiment, asked: Container[Key] | None = None) -> list[str]:
     """Warnings about columns before anything runs: cells whose methods have unequal numbers, and methods whose number
-    is not known yet."""
-    specs = list(specs)
+    is not known yet. ``asked`` are the cells that count, by the key of their trial 0 (None: all). Methods are compared
+    within a protocol of a sweep."""
+    found: dict[str, None] = {}
+    for _, each in experiment.protocols():
+        found |= dict.fromkeys(_warnings([spec for spec in each.firsts() if asked is None or spec.key in asked]))
+    return list(found)
+
+
+def _warnings(specs: Sequence[TrialSpec]) -> list[str]:
     found = [unequal] if (unequal := unequal_columns(planned_columns(specs))) else []
     undecided = list(dict.fromkeys(spec.method for spec in specs if rows_decide(spec)))
     if undecided and len({spec.method for spec in specs}) > 1:

@@ -27,7 +27,7 @@ from rffbench.text import canonical_json
 from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import BRIEF_S
 from rffbench.trials.shared import may_share, pool_size, shared_draw, worth_sharing
-from rffbench.trials.spec import TrialSpec
+from rffbench.trials.spec import Key, TrialSpec
 from rffbench.trials.tasks import tasks
 from rffbench.trials.tuning import choosing_key, tuning_spec
 
@@ -133,15 +133,14 @@ def timing_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
     return seconds
 
 
-def shares(specs: Iterable[TrialSpec]) -> dict[str, float]:
+def shares(specs: Iterable[TrialSpec]) -> dict[Key, float]:
     """By key, about the seconds of one processor that each trial takes, to estimate the progress of a run."""
-    seconds: dict[Hashable, float] = {}
-    found = {}
+    of_cell: dict[Key, float] = {}
+    found: dict[Key, float] = {}
     for spec in specs:
-        alike = spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.timing
-        if alike not in seconds:
-            seconds[alike] = _share(spec)
-        found[spec.key] = seconds[alike]
+        if spec.cell_key not in of_cell:
+            of_cell[spec.cell_key] = _share(spec)
+        found[spec.key] = of_cell[spec.cell_key]
     return found
 
 

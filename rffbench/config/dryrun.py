@@ -37,11 +37,11 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.linalg.threads import thread_count
-from rffbench.text import amount, duration, plural
+from rffbench.text import amount, canonical_json, duration, plural
 from rffbench.trials.spec import TrialSpec
 
 Row = Mapping[str, Any]
-Cell = tuple[str, str, int]
+Cell = tuple[Any, ...]
 SIZES_DIFFER = 4  # if the largest trial has this many times the work of the smallest, their common start can be found
 MATRIX_PRODUCTS = 100  # of which the quickest tells the speed: on a busy machine most are disturbed
 
@@ -108,7 +108,7 @@ def describe(
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
     lines += ["", f"methods: {methods}", f"{plural(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
-    lines += [f"warning: {warning}" for warning in warnings_of_columns(specs)]
+    lines += [f"warning: {warning}" for warning in warnings_of_columns(experiment, {spec.cell_key for spec in specs})]
     if todo:
         brief, long = ([spec for task in tasks for spec in task] for tasks in in_order(todo))
         lines += _estimate_lines(estimate(todo, rows, experiment.memory), workers, experiment.memory)
@@ -205,7 +205,13 @@ def multiply_adds_per_second() -> float:
 
 
 def _cell(spec: TrialSpec) -> Cell:
-    return spec.dataset, spec.method, spec.n_features
+    """The same for trials that take about as long and hold about as much: those of one cell, whatever their γ."""
+    of_kernel = {name: value for name, value in spec.kernel.items() if name != "gamma"}
+    settings = spec.features, spec.solver, of_kernel, spec.preprocess, spec.split, spec.measures
+    return (
+        spec.dataset, spec.method, spec.n_features, spec.count, spec.dtype, spec.device, spec.train_rows,
+        spec.held_out, spec.kernel_error_points, canonical_json(settings),
+    )  # fmt: skip
 
 
 def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> list[str]:

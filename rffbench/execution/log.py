@@ -62,12 +62,13 @@ def log_files(folder: Path) -> list[Path]:
 
 
 def cell(row: Row) -> Cell:
-    """The cell of the grid, and the trial in it, that a row belongs to."""
+    """The cell of a grid without a sweep, and the trial in it, that a row belongs to."""
     return row["dataset"], row["method"], row["n_features"], row["trial"]
 
 
 def latest(rows: Iterable[Row]) -> list[Row]:
-    """The rows that count: the last one of each cell and trial, in the order of the cells' first rows.
+    """The rows that count in a log without a sweep: the last one of each cell and trial, in the order of the cells'
+    first rows. See `rffbench.execution.counted` for every log.
 
     Not the last of each key: a trial that failed, or whose data was unavailable, may be run again under
     another key (a corrected parameter, a corrected card), and then its old row no longer counts. A trial

@@ -15,7 +15,7 @@ from rffbench.features import MAPS
 from rffbench.plugins import ownfile
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import ON_DEVICE, SOLVERS
-from rffbench.trials.spec import TrialSpec
+from rffbench.trials.spec import Key, TrialSpec
 
 MadeBy = dict[str, Any]
 
@@ -67,11 +67,11 @@ class OtherCode:
         return {spec.cell for spec in self.specs.values()}
 
     @cached_property
-    def _without_source(self) -> set[str]:
+    def _without_source(self) -> set[Key]:
         return {replace(spec, **NO_SOURCES).key for spec in self.specs.values() if own_parts(spec)}
 
     @cached_property
-    def _without_data(self) -> set[str]:
+    def _without_data(self) -> set[Key]:
         return {replace(spec, data_hash="").key for spec in self.specs.values()}
 
     def reason(self, row: Row) -> str | None:

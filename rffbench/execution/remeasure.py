@@ -13,7 +13,7 @@ from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen
 from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import CURVES
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import Key, TrialResult, TrialSpec
 
 
 class Remeasured:
@@ -24,11 +24,11 @@ class Remeasured:
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
         self._grid = grid
-        self._rows: dict[str, Row] = {}
-        self._of_maps: dict[str, TrialSpec] = {}  # the trials, by the key of what is run in place of them
+        self._rows: dict[Key, Row] = {}
+        self._of_maps: dict[Key, TrialSpec] = {}  # the trials, by the key of what is run in place of them
 
     @cached_property
-    def _by_rest(self) -> dict[str, TrialSpec]:
+    def _by_rest(self) -> dict[Key, TrialSpec]:
         return {_without_measures(spec).key: spec for spec in self._grid}
 
     def knows(self, row: Row) -> bool:

@@ -24,7 +24,7 @@ from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen_once
 from rffbench.solvers import check_installed
 from rffbench.text import canonical_json
-from rffbench.trials.spec import Timing, TrialResult, TrialSpec
+from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec
 
 Progress = Callable[[int, int, int, int, float | None], None]
 
@@ -212,10 +212,10 @@ class _Earlier:
     remeasured : those that have a row, but for some measures
     """
 
-    def __init__(self, folder: Path, by_key: Mapping[str, TrialSpec], rows: Iterable[Row]) -> None:
-        self.statuses: dict[str, str] = {}
+    def __init__(self, folder: Path, by_key: Mapping[Key, TrialSpec], rows: Iterable[Row]) -> None:
+        self.statuses: dict[Key, str] = {}
         self.remeasured = Remeasured(by_key.values())
-        self._lost: dict[str, str] = {}  # trials that failed by no fault of their own, and how
+        self._lost: dict[Key, str] = {}  # trials that failed by no fault of their own, and how
         by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
@@ -230,7 +230,7 @@ class _Earlier:
         if mixed:
             raise ResultsError(_mixing(folder, len(mixed), *next(iter(mixed.values()))))
 
-    def _count(self, key: str, row: Row) -> None:
+    def _count(self, key: Key, row: Row) -> None:
         self.statuses[key] = sys.intern(row["status"])
         self._lost.pop(key, None)
         if _not_its_own(row["status"], error := row.get("error")):
@@ -274,7 +274,7 @@ class _Tally:
         self,
         asked: list[TrialSpec],
         pending: list[TrialSpec],
-        statuses: Mapping[str, str],
+        statuses: Mapping[Key, str],
         progress: Progress | None,
     ) -> None:
         self.statuses = {spec.key: statuses[spec.key] for spec in asked if spec.key in statuses}
@@ -314,7 +314,7 @@ class _Tally:
         self._progress(settled, self._total, ok, settled - ok, seconds_left)
 
 
-def _shares(pending: list[TrialSpec]) -> dict[str, float]:
+def _shares(pending: list[TrialSpec]) -> dict[Key, float]:
     if not pending:
         return {}
     from rffbench.config.costs import shares  # with it come all maps and solvers

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.errors import ResultsError
-from rffbench.execution.log import each_row, latest
+from rffbench.execution.counted import counted_rows
 from rffbench.execution.manifest import runs_of
 from rffbench.plugins import ownfile
 from rffbench.report.frame import Protocols, Results, each_cell, experiment_folders, load_protocols
@@ -330,7 +330,7 @@ def _code_of(folder: Path) -> dict[tuple[str, str], set[str]]:
     """The versions of code behind a folder's finished trials, by the name of a map or solver and the device. Rows of
     older versions of rffbench, without ``made_by``, do not have it."""
     found: dict[tuple[str, str], set[str]] = {}
-    for row in latest(each_row(folder / "trials.jsonl", left_out=lambda _: None)):
+    for _, row in counted_rows(folder, left_out=lambda _: None):
         if row["status"] == "ok":
             for part, version in (row.get("made_by") or {}).items():
                 found.setdefault((row[part]["name"], row["device"]), set()).add(code(version))

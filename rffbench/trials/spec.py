@@ -119,6 +119,11 @@ class TrialSpec:
         """SHA-256 of the spec's canonical JSON: the trial's identity in trials.jsonl."""
         return Key(hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest())
 
+    @cached_property
+    def cell_key(self) -> Key:
+        """The key of the trial 0: what trials that differ only in their number have in common."""
+        return self.key if self.trial == 0 else replace(self, trial=0).key
+
     @property
     def cell(self) -> tuple[str, str, int, int]:
         """The cell of a grid without a sweep, and the trial in it. It is no identity: see `Key`."""
@@ -126,10 +131,11 @@ class TrialSpec:
 
     def numbered(self, count: int) -> Iterator[TrialSpec]:
         """The trials 0 to count − 1 that differ from this one only in their number."""
-        keys, common = _Keys(self), {**vars(replace(self)), "key": ""}
+        keys = _Keys(self)
+        common = {**vars(replace(self)), "key": "", "cell_key": keys.of(0)}  # in the places of cached properties
         for trial in range(count):
             spec, own = object.__new__(TrialSpec), dict(common)
-            own["trial"], own["key"] = trial, keys.of(trial)  # the cached_property's place
+            own["trial"], own["key"] = trial, keys.of(trial)
             object.__setattr__(spec, "__dict__", own)  # a sixth of the constructor's time
             yield spec
 
@@ -173,16 +179,16 @@ class _Keys:
         before, name, after = canonical_json({**spec.to_dict(), "trial": 0}).rpartition('"trial":')  # sorted: the last
         self._before, self._after = hashlib.sha256((before + name).encode()), after[1:].encode()
 
-    def of(self, trial: int) -> str:
+    def of(self, trial: int) -> Key:
         hashed = self._before.copy()
         hashed.update(b"%d" % trial + self._after)
-        return hashed.hexdigest()
+        return Key(hashed.hexdigest())
 
 
 _BUT_TRIAL = tuple(name for name in (*FIRST, *LATER) if name != "trial")
 
 
-def key_of(row: dict[str, Any]) -> str:
+def key_of(row: dict[str, Any]) -> Key:
     """The key of the spec inside a row of trials.jsonl, whatever key the row claims. ValueError if the row's parts are
     no spec.
 

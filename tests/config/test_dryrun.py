@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from rffbench import RandomBinningFeatures
 from rffbench.cli import cli
+from rffbench.config.columns import warnings_of_columns
 from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares, train_rows
 from rffbench.config.dryrun import Pace, describe, estimate
 from rffbench.config.experiment import Experiment
@@ -290,6 +291,34 @@ def test_of_sparse_features_the_rows_decide_how_many_columns_there_are_and_that_
     alone = text.replace("surrogate-leverage}", "random-binning}").replace("  RFF: {features: fourier}\n", "")
     config.write_text(alone)
     assert "columns" not in CliRunner().invoke(cli, ["validate", str(config)]).output
+
+
+SWEPT = {"methods": {"SVM": {"features": "fourier", "solver": {"name": "linear-svm"}}},
+         "sweep": {"train_rows": [100, 5000]}, "datasets": ["eeg"], "timing": "shared"}  # fmt: skip
+
+
+def test_the_variants_of_a_sweep_have_shares_and_estimates_of_their_own():
+    both = experiment(**SWEPT)
+    for rows in (100, 5000):
+        alone = experiment(**{**SWEPT, "sweep": {}, "train_rows": rows})
+        found = {key: share for key, share in shares(both.grid()).items() if key in shares(alone.grid())}
+        assert found == shares(alone.grid())
+        of_other = rows_of([spec for spec in both.grid() if spec.train_rows != rows], 1000.0)
+        assert estimate(alone.grid(), of_other, rate=lambda: 1e10).measured == 0
+        of_these = rows_of(alone.grid()[:1], 1000.0)
+        assert estimate(alone.grid(), of_these, rate=lambda: 1e10).measured == 3
+
+
+def test_columns_are_compared_within_a_protocol_of_a_sweep():
+    """Each protocol has as many columns for both methods, other ones than the other protocol."""
+    methods = {"RFF": {"features": "fourier", "form": "offset"}, "Nystroem": {"features": "nystroem"}}
+    protocols = {"few": {"n_features": [8]}, "many": {"n_features": [16]}}
+    swept = experiment(methods=methods, datasets=["eeg"], sweep={"size": protocols}, count="columns")
+    assert warnings_of_columns(swept) == []
+    one_each = {"paired": {"methods": {"RFF": {"form": "paired"}}}, "offset": {"methods": {"RFF": {"form": "offset"}}}}
+    unequal = experiment(methods=methods, datasets=["eeg"], n_features=[8], sweep={"form": one_each})
+    assert len(found := warnings_of_columns(unequal)) == 1
+    assert "RFF: 16 columns; Nystroem: 8 columns" in found[0]
 
 
 OF_SOURCES = ["lin2023", "munkhoeva2018", "buchel2024", "wacker2022-gaussian", "wacker2022-polynomial",

@@ -1,8 +1,11 @@
 """A trial's row says how ridge was solved, and what is gained where a tuned value is the end of its grid."""
 
+import numpy as np
 import pytest
+from scipy.stats import sem
 
 from rffbench.execution.row import check_row
+from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import RIDGE, spec
 
@@ -24,6 +27,24 @@ def test_a_lambda_on_the_edge_of_its_grid_has_its_gain_in_the_row():
     assert row["edges"]["lambda"]["gain"] > row["edges"]["lambda"]["standard_error"] > 0
     check_row(row)
     assert "edges" not in run_trial(spec("RFF", solver={**RIDGE, "lambda": [1e-6, 1e-3, 10.0]})).to_row()
+
+
+@pytest.mark.parametrize(("grid", "chosen", "pair"), [
+    ([0.1, 1.0, 10.0], 0.1, (1, 0)), ([0.1, 1.0, 10.0], 10.0, (1, 2)), ([10.0, 0.1, 1.0], 0.1, (2, 1)),
+    ([10.0, 0.1, 1.0], 10.0, (2, 0)),
+])  # fmt: skip
+def test_the_gain_is_the_mean_over_the_folds_with_its_standard_error(grid, chosen, pair):
+    errors = np.array([[4.0, 7.0, 1.0], [6.0, 8.0, 9.0], [2.0, 3.0, 10.0]])
+    gains = errors[pair[0]] - errors[pair[1]]
+    found = gain_at_edge(grid, errors, chosen)
+    assert found == pytest.approx({"gain": gains.mean(), "standard_error": sem(gains)})
+
+
+def test_the_standard_error_of_two_folds_is_half_their_difference():
+    """By hand: gains 1 and 4 have the mean 2.5 and the standard deviation 3/√2, which is 1.5 over √2."""
+    assert gain_at_edge([1.0, 2.0], [[3.0, 2.0], [4.0, 6.0]], 1.0) == pytest.approx(
+        {"gain": 2.5, "standard_error": 1.5}
+    )
 
 
 def test_relative_to_the_trace_lambda_is_the_effective_lambda():

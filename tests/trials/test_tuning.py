@@ -1,15 +1,22 @@
 """A bandwidth that is chosen once for all sizes of a map."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import yaml
+from scipy.spatial.distance import pdist
+from sklearn.linear_model import Ridge
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import KFold
 
 from rffbench.config.costs import group_operations, operations
 from rffbench.config.experiment import Experiment
 from rffbench.kernels.bandwidth import gamma_of_rows
+from rffbench.process import Contention
 from rffbench.seeds import split_stream
+from rffbench.trials import single, tuning
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_trial
 from rffbench.trials.spec import TrialSpec
@@ -61,6 +68,64 @@ def test_the_bandwidth_is_that_of_the_least_error_at_so_many_columns_on_so_many_
     assert result.lambda_ == known.lambda_
     assert result.spec == one
     assert result.seconds["bandwidth_s"] > 0
+
+
+def held_out_by_scikit_learn(one):
+    """The error on each fold of each multiple at its best λ, (multiples, folds): a ridge with the targets centred."""
+    problem = Problem.of(tuning_spec(one))
+    X, y = problem.split.X_train[:], np.asarray(problem.split.y_train)
+    found = []
+    for times in one.kernel["gamma"]["times_median"]:
+        at = replace(problem, gamma=1 / (2 * (times * np.median(pdist(X))) ** 2))
+        Z = at.features(tuning_spec(one)).fit(X).transform(X)
+        errors = np.empty((len(one.solver["lambda"]), one.solver["folds"]))
+        for fold, (there, held) in enumerate(KFold(one.solver["folds"]).split(Z)):
+            mean = y[there].mean()
+            for place, lambda_ in enumerate(one.solver["lambda"]):
+                ridge = Ridge(alpha=lambda_ * len(there), fit_intercept=False).fit(Z[there], y[there] - mean)
+                errors[place, fold] = mean_squared_error(y[held], mean + ridge.predict(Z[held]))
+        found.append(errors[errors.mean(axis=1).argmin()])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("trial", [1, 8])
+def test_the_bandwidth_has_the_least_mean_of_the_folds_errors_as_by_scikit_learn(trial):
+    times = [0.25, 0.5, 1.0, 2.0, 4.0]
+    kernel = {"name": "gaussian", "gamma": {"times_median": times, "columns": 40, "rows": 150}}
+    solver = {"lambda": [1e-4, 1e-2], "folds": 5}
+    one = spec("RFF", dataset="synthetic-regression", trial=trial, count="columns", kernel=kernel, solver=solver)
+    errors = held_out_by_scikit_learn(one)
+    best = times[errors.mean(axis=1).argmin()]
+    assert best != times[np.median(errors, axis=1).argmin()], "a fold that is off would not matter here"
+    assert run([one])[0].metrics["times_median"] == best
+
+
+@pytest.mark.parametrize(("rows", "train_rows", "used"), [(150, None, 150), (150, 90, 90), (90, 150, 90)])
+def test_the_choice_is_on_the_first_of_the_training_rows_as_many_as_are_asked_for(rows, train_rows, used):
+    kernel = {"name": "gaussian", "gamma": {**KERNEL["gamma"], "rows": rows}}
+    one = replace(asked(), kernel=kernel, train_rows=train_rows)
+    every = Problem.of(replace(one, train_rows=None, kernel={"name": "gaussian", "gamma": 1.0}, preprocess=["none"]))
+    X = every.split.X_train[:][:used]
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)  # minmax, by those rows alone
+    (result,) = run([one])
+    sigma = result.metrics["times_median"] * np.median(pdist(X))
+    assert result.metrics["gamma"] == pytest.approx(1 / (2 * sigma**2), rel=1e-9)
+
+
+def played(others):
+    """The contention of sections that last a second each, in which others use the processors for so many seconds."""
+    busy = itertools.count(0.0, others).__next__ if others is not None else lambda: None
+    return lambda: Contention(busy=busy, own=lambda: 0.0, clock=itertools.count(0.0, 1.0).__next__)
+
+
+@pytest.mark.parametrize(("choice", "trial", "contended"), [
+    (0.0, 0.0, False), (1.0, 0.0, True), (0.0, 1.0, True), (1.0, 1.0, True), (1.0, None, True), (None, 1.0, True),
+    (None, 0.0, None), (0.0, None, None), (None, None, None),
+])  # fmt: skip
+def test_seconds_are_undisturbed_only_where_the_choice_and_the_trial_are(monkeypatch, choice, trial, contended):
+    monkeypatch.setattr(tuning, "Contention", played(choice))
+    monkeypatch.setattr(single, "Contention", played(trial))
+    assert run([asked()])[0].seconds["contended"] is contended
 
 
 def test_all_sizes_have_the_same_bandwidth_whichever_of_them_are_run_together():

@@ -24,6 +24,7 @@ from rffbench.report.frame import experiment_folders, load_protocols
 from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
 from rffbench.text import printable
+from rffbench.trials.spec import Key
 
 LOCK = ".lock"  # the file that a run locks
 
@@ -148,7 +149,7 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
                 found.compiling = compiling_seconds((ended[first] - found.started).total_seconds(), planned[first])
 
 
-def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
+def _planned(folder: Path, only: Sequence[str] = ()) -> dict[Key, float] | None:
     """The costs by key of the trials that the config asks for, or of those that ``only`` selects; None if a dataset is
     unknown."""
     try:
