@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rffbench.execution.failure import Failure
-from rffbench.execution.row import check_row
+from rffbench.execution.row import LONGEST_RESULT, check_row, line_of
 from rffbench.process import peak_memory, reset_peak
+from rffbench.text import amount
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialResult, TrialSpec
 
@@ -61,7 +61,7 @@ class Channel:
     def result(self, result: TrialResult) -> None:
         """End a trial. Peak memory, threads and contention are filled in if the result lacks them.
 
-        If the log could not store the result (a NaN, text for a metric), the trial becomes an error.
+        If the log could not store the result (a NaN, text for a metric, 32 MB of curves), the trial becomes an error.
         """
         if result.peak_memory_bytes is None:
             result.peak_memory_bytes = peak_memory()
@@ -72,7 +72,8 @@ class Channel:
         try:
             row = result.to_row()
             check_row(row)
-            json.dumps(row, allow_nan=False)
+            if (length := len(line_of(row))) > LONGEST_RESULT:
+                raise ValueError(f"the result has {amount(length)}, more than a row's {amount(LONGEST_RESULT)}")
         except (TypeError, ValueError) as error:
             result = Failure.of(error).result(result.spec, result.peak_memory_bytes)
         self._send(("result", result))

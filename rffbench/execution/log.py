@@ -7,6 +7,8 @@ with both, the rows of trials.jsonl.xz come first.
 
 from __future__ import annotations
 
+import errno
+import io
 import itertools
 import json
 import lzma
@@ -14,18 +16,22 @@ import os
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from rffbench import files
 from rffbench.errors import ResultsError
 from rffbench.execution.folders import FolderLock, is_at
-from rffbench.execution.row import Row, check_row, has_own_key
+from rffbench.execution.row import LONGEST, Row, check_row, has_own_key, line_of
+from rffbench.text import amount
 
 Cell: TypeAlias = tuple[str, str, int, int]
 
 ASIDE = "trials.aside.jsonl"  # keeps rows that no longer count
 DAMAGED = "trials.damaged"  # keeps a last line that is whole but not JSON
 CHUNK = 1 << 20  # bytes read at a time
+PACKED = 1 << 16  # the same of a packed file, whose parts may be short
+MOST_PACKED = 1000  # times its own size that a packed log can hold; real ones hold 10 to 25 times
+MOST_IDLE = 1_000_000  # lines without a row
 PATIENCE_S, LOOK_S = 1.0, 0.02  # how long to wait for a missing log to come back, and how often to look
 
 
@@ -38,9 +44,10 @@ def each_row(path: Path, left_out: Callable[[str], object] | None = None, other_
     """The rows of a trials.jsonl in order, after those of a trials.jsonl.xz in its folder; no rows without a file.
 
     A last line that is not JSON was cut off by a crash and is dropped. Any other bad line raises ResultsError
-    with the file and the line number, counted within the (unpacked) file, and so does a damaged trials.jsonl.xz. So
-    does a row whose key is not that of its fields, unless rows with ``other_keys`` are wanted. With ``left_out``, this
-    function is called with the message instead, and the readable rows are returned.
+    with the file and the line number, counted within the (unpacked) file, and so does a damaged trials.jsonl.xz, a line
+    of more than `LONGEST` bytes, or a file that is no log, because it has no rows for many lines or unpacks to far more
+    than rows do. So does a row whose key is not that of its fields, unless rows with ``other_keys`` are wanted. With
+    ``left_out``, this function is called with the message instead, and the readable rows are returned.
 
     The reader is Python's json. To resume a run of 80,000 rows, ``python -m benchmarks load``, takes 3.2 s of a
     processor (the goal is 4 s), of which 0.8 s are for reading and checking rows, and 0.3 s for their keys. With orjson
@@ -232,14 +239,6 @@ class TrialLog:
         self._lock.release()
 
 
-def line_of(row: Row) -> bytes:
-    """A row as written to the log: UTF-8, or escaped if it contains half of a surrogate pair."""
-    try:
-        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(row, allow_nan=False).encode() + b"\n"
-
-
 def _place(error: OSError, path: Path) -> Path | str:
     """The file of a system error: a file in the folder ``path``, or ``path`` itself."""
     return str(error.filename) if error.filename else path
@@ -275,13 +274,16 @@ def _compressed(path: Path) -> Path:
 
 def _rows(path: Path, left_out: Callable[[str], object] | None, other_keys: bool) -> Iterator[Row]:
     """The rows of one file."""
-    torn = None
+    torn, idle = None, 0
     if path.exists() and not path.is_file():  # a pipe would be waited for
         raise ResultsError(f"{path}: is not a regular file")
     for number, line in enumerate(_lines(path), 1):
         if torn:  # it is not the last line
             _refuse(torn, left_out)
             torn = None
+        if idle > MOST_IDLE:
+            raise ResultsError(f"{path}, line {number}: {idle:,} lines have no row, so this is no log of trials")
+        idle += 1
         if not line.strip():
             continue
         try:
@@ -295,6 +297,7 @@ def _rows(path: Path, left_out: Callable[[str], object] | None, other_keys: bool
             _refuse(f"{path}, line {number}: {error}", left_out)
             continue
         if other_keys or has_own_key(row):
+            idle -= 1
             yield row
         else:
             _refuse(f"{path}, line {number}: {_edited(row)}", left_out)
@@ -325,42 +328,77 @@ def _refuse(message: str, left_out: Callable[[str], object] | None) -> None:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked; empty without a file."""
+    """The lines of a file, unpacked; empty without a file. ResultsError for a line that is too long."""
+    number = 0
     try:
         with path.open("rb") as file:
-            if path.suffix != ".xz":
-                yield from file
-                return
-            rest = b""
-            for part in _unpacked(file):
-                *lines, rest = (rest + part).split(b"\n")
-                yield from lines
-            if rest:
-                yield rest
+            content = io.BufferedReader(_Unpacked(file), CHUNK) if path.suffix == ".xz" else file
+            while line := content.readline(LONGEST + 1):
+                number += 1
+                if len(line) > LONGEST:
+                    raise ResultsError(f"{path}, line {number}: has more than {amount(LONGEST)}, which no row has")
+                yield line
     except FileNotFoundError:
         return
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
     except lzma.LZMAError as error:
-        raise ResultsError(f"{path}: damaged, it cannot be unpacked ({error})") from error
+        raise ResultsError(f"{path}: damaged, it cannot be unpacked beyond line {number} ({error})") from error
 
 
-def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """The content of all streams of an .xz file. lzma.open would skip damaged data after the first stream, and rows
-    would be lost unnoticed."""
-    content = file.read(CHUNK)
-    while True:
-        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-        while not stream.eof:
-            if stream.needs_input:
-                content = content or file.read(CHUNK)
-                if not content:
-                    raise lzma.LZMAError("it ends too early")
-            yield stream.decompress(content, CHUNK)
-            content = b""
-        content = stream.unused_data or file.read(CHUNK)
-        if not content:
-            return
+class _Unpacked(io.RawIOBase):
+    """The content of all streams of an .xz file, with the zeros that may pad them. lzma.open would skip damaged data
+    after the first stream, and rows would be lost unnoticed."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._input = b""
+        self._stream: lzma.LZMADecompressor | None = None
+        self._begun = False
+        self._taken = self._made = 0  # bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while self._stream or self._another():
+            assert self._stream is not None
+            if self._stream.needs_input and not self._fill():
+                raise lzma.LZMAError("it ends too early")
+            piece = self._stream.decompress(self._input, len(buffer))
+            self._input = b""
+            if self._stream.eof:
+                self._input, self._stream = self._stream.unused_data, None
+            self._made += len(piece)
+            if self._made > max(2 * LONGEST, MOST_PACKED * self._taken):
+                raise lzma.LZMAError(f"it holds more than {MOST_PACKED:,} times its size, which no rows do")
+            if piece:
+                buffer[: len(piece)] = piece
+                return len(piece)
+        return 0
+
+    def _fill(self) -> bool:
+        """Read on if nothing is left; whether there is something."""
+        if not self._input:
+            self._input = self._packed.read(PACKED)
+            self._taken += len(self._input)
+        return bool(self._input)
+
+    def _another(self) -> bool:
+        """Begin the next stream, behind padding of four zeros or a multiple of it; False at the end."""
+        zeros = 0
+        while self._fill() and self._begun:
+            rest = self._input.lstrip(b"\0")
+            zeros += len(self._input) - len(rest)
+            self._input = rest
+            if rest:
+                break
+        if zeros % 4:
+            raise lzma.LZMAError(f"{zeros:,} zeros are no padding")
+        if not self._input and self._begun:
+            return False
+        self._stream, self._begun = lzma.LZMADecompressor(lzma.FORMAT_XZ), True
+        return True
 
 
 def _last_line(file: int) -> bytes:
@@ -368,6 +406,8 @@ def _last_line(file: int) -> bytes:
     end, size = os.fstat(file).st_size, CHUNK
     line = os.pread(file, size, max(0, end - size))
     while size < end and b"\n" not in line[:-1]:
+        if size > LONGEST:
+            raise OSError(errno.EFBIG, f"its last line has more than {amount(LONGEST)}, which no row has")
         size *= 2
         line = os.pread(file, size, max(0, end - size))
     return line[line.rfind(b"\n", 0, -1) + 1 :]

@@ -3,6 +3,7 @@ row makes a folder unreadable."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING
@@ -41,6 +42,8 @@ REQUIRED = KINDS.keys() | {
 BY_PART = ("repeats", "spread")  # the entries of timing that are mappings
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # the columns beside a curve's points
 LARGEST = 1e150  # of measured numbers: the square must be finite too, for the standard deviation
+LONGEST = 64_000_000  # bytes of a row's line in a log that is read
+LONGEST_RESULT = LONGEST // 2  # bytes of a trial's result; the log adds a little to it
 BETTER = ("greater", "less", None)  # directions of a metric
 STATUSES = get_args(Status)
 
@@ -73,6 +76,15 @@ def has_own_key(row: Row) -> bool:
         return key_of(row) == row["key"]
     except ValueError:
         return False
+
+
+def line_of(row: Row) -> bytes:
+    """A row as written to the log: UTF-8, or escaped if it contains half of a surrogate pair. TypeError or ValueError
+    for values that JSON does not have."""
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(row, allow_nan=False).encode() + b"\n"
 
 
 def _check_measured(row: Row) -> None:

@@ -3,12 +3,15 @@
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
 from rffbench.errors import ResultsError
+from rffbench.execution.channel import Channel
 from rffbench.execution.folders import FolderLock, set_aside
 from rffbench.execution.log import TrialLog, each_row, latest, log_files, read_rows
 from rffbench.trials.spec import TrialResult
@@ -357,3 +360,92 @@ def test_a_damaged_compressed_log_is_named_and_nothing_is_run(tmp_path, damage):
     with pytest.raises(ResultsError, match="damaged"), TrialLog(tmp_path) as log:
         list(log.rows())
     assert packed.read_bytes() == before
+
+
+PADDED = {
+    "at the end": lambda content: content + bytes(4),
+    "longer than what is read at a time": lambda content: content + bytes(200_000),
+    "between streams": lambda content: content + bytes(8) + lzma.compress(b"\n") + bytes(12) + lzma.compress(b"\n"),
+}
+
+
+@pytest.mark.parametrize("how", PADDED)
+def test_a_padded_compressed_log_is_read(tmp_path, how):
+    path = filled(tmp_path)
+    packed = compressed(tmp_path)
+    packed.write_bytes(PADDED[how](packed.read_bytes()))
+    if xz := shutil.which("xz"):  # says so too
+        assert subprocess.run([xz, "--test", packed]).returncode == 0
+    assert [each["trial"] for each in read_rows(path)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("zeros", [1, 3, 6])
+def test_zeros_that_are_no_padding_are_a_damage(tmp_path, zeros):
+    path = filled(tmp_path)
+    packed = compressed(tmp_path)
+    packed.write_bytes(packed.read_bytes() + bytes(zeros))
+    with pytest.raises(ResultsError, match=r"trials\.jsonl\.xz: damaged, .* beyond line 3 .*zeros are no padding"):
+        read_rows(path)
+
+
+# ---- lines without end -------------------------------------------------------------------------------------
+
+
+def packed_repeatedly(path, piece, times, before=b""):
+    """An .xz file that holds ``before`` and then the piece that many times."""
+    packing = lzma.LZMACompressor(preset=1)
+    parts = [packing.compress(before), *(packing.compress(piece) for _ in range(times)), packing.flush()]
+    path.write_bytes(b"".join(parts))
+
+
+ENDLESS = {  # what a small packed file holds, and what is said of it
+    "a line of blanks": (b" " * 1_000_000, r"line 1: has more than 64 MB"),
+    "a line of zeros": (bytes(1_000_000), r"line 1: has more than 64 MB"),
+    "a row of blanks after rows": (b'{"a": ' + b" " * 999_994, r"line 1: has more than 64 MB"),
+    "blank lines": (b"\n" * 1_000_000, r"line 1000002: 1,000,001 lines have no row"),
+    "lines of blanks": (b" " * 999_999 + b"\n", r"beyond line \d+ \(it holds more than 1,000 times its size"),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_small_compressed_log_that_unpacks_to_endless_lines_is_refused_in_seconds(tmp_path, what):
+    piece, said = ENDLESS[what]
+    packed_repeatedly(tmp_path / "trials.jsonl.xz", piece, 150)
+    started = time.process_time()
+    with pytest.raises(ResultsError, match=rf"trials\.jsonl\.xz.*{said}"):
+        read_rows(tmp_path / "trials.jsonl")
+    assert time.process_time() - started < 10
+    told = []
+    assert list(each_row(tmp_path / "trials.jsonl", told.append)) == []
+    assert len(told) == 1
+
+
+def test_a_line_in_many_pieces_is_read_in_time_that_grows_with_its_length(tmp_path):
+    line = json.dumps({**row(), "warnings": ["x" * 30_000_000]}).encode() + b"\n"
+    (tmp_path / "trials.jsonl.xz").write_bytes(lzma.compress(line, preset=0) + bytes(4))
+    with open(os.open(tmp_path / "trials.jsonl.xz", os.O_RDWR | os.O_APPEND), "ab") as packed:
+        for _ in range(20_000):  # streams of nothing
+            packed.write(lzma.compress(b"", preset=0))
+    started = time.process_time()
+    assert len(read_rows(tmp_path / "trials.jsonl")) == 1
+    assert time.process_time() - started < 5
+
+
+def test_a_plain_log_with_an_endless_line_is_refused_by_readers_and_runs(tmp_path):
+    path = filled(tmp_path)
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size + 200_000_000_000)  # a sparse file of zeros
+    with pytest.raises(ResultsError, match=r"trials\.jsonl, line 4: has more than 64 MB"):
+        read_rows(path)
+    with pytest.raises(ResultsError, match=r"trials\.jsonl: .*last line has more than 64 MB"), TrialLog(tmp_path):
+        pass
+
+
+def test_a_result_too_long_for_the_log_is_its_trials_error(tmp_path):
+    sent = []
+    result = measured(spec("measure", 0))
+    result.curves = {"loss": [1 / 3] * 2_000_000}
+    Channel(sent.append, workers=1, threads=1, memory_limit=None).result(result)
+    ((_, told),) = sent
+    assert told.status == "error"
+    assert "more than a row's 32 MB" in told.error["message"]

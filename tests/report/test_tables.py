@@ -122,7 +122,7 @@ def test_what_cannot_be_read_of_a_log_is_named_and_the_rest_is_reported(tmp_path
         report.redraw(folder)
     told = [str(each.message).partition("trials.jsonl")[2].partition(" must")[0] for each in warned]
     assert told[:3] == [
-        ".xz: damaged, it cannot be unpacked (it ends too early)",
+        ".xz: damaged, it cannot be unpacked beyond line 0 (it ends too early)",
         ", line 5: QMC: metrics: 'accuracy'",
         ", line 8: leverage-RFF: timing: 'feature_s'",
     ]
