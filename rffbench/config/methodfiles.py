@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rffbench.files import read_regular
 from rffbench.plugins import ownfile
 from rffbench.yamlfile import Misplaced
 
 Config = dict[str, Any]
 Place = tuple[str, ...]
+
+MOST_BYTES = 40_000_000  # of a file of numbers: two million of them
 
 
 def found_from(config: Any, folder: Path) -> Any:
@@ -48,7 +51,7 @@ def files(config: Config) -> list[Path]:
 def numbers_of(path: Path, place: Place) -> list[float]:
     """The positive numbers of a CSV file, one a line or several. Misplaced, with the file's line, where it has none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(path, MOST_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise Misplaced(f"{path}: cannot be read: {reason}", *place) from None

@@ -45,6 +45,7 @@ STALL_S = 60.0  # seconds without a PIECE of an answer
 LIMIT_S = 3600.0  # seconds for one URL, all attempts together
 PIECE = 1 << 16
 ARCHIVE_BYTES = 4 << 30  # an archive may contain much more than the needed file
+HOLDER_BYTES = 200  # of a lock file, which names the process that holds it
 PATIENCE_S = 1.0  # seconds of waiting for a lock before a message
 
 _log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def locked(folder: Path) -> Iterator[None]:
     with open(files.open_lock(folder / ".lock"), "r+b", buffering=0) as file:
         if not _at_once(file):
             file.seek(0)
-            holder = file.read().decode("ascii", "replace") or "another process"
+            holder = file.read(HOLDER_BYTES).decode("ascii", "replace") or "another process"
             _log.warning("waiting for %s, which is filling %s", holder, folder)
             files.lock(file.fileno(), wait=True)
         file.truncate(0)

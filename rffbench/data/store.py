@@ -34,6 +34,7 @@ from rffbench.data.parse import read_blocks, read_folds
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
 
+MOST_META = 1_000_000  # bytes of meta.json
 TRUSTED = (0,)  # other users whose files are trusted: root
 
 _log = logging.getLogger(__name__)
@@ -178,7 +179,7 @@ def _opened(card: Card) -> tuple[Arrays, dict[str, Any]] | None:
     """(arrays, meta.json), without a check of their bytes; None if the cache has none of the card's shape."""
     folder = arrays_folder(card)
     try:
-        meta = json.loads(files.read_regular(folder / "meta.json"))
+        meta = json.loads(files.read_regular(folder / "meta.json", MOST_META))
         if not ((folder / "X.npy").is_file() and (folder / "y.npy").is_file()):  # opening a pipe would block
             return None
         X = np.load(folder / "X.npy", mmap_mode="r")

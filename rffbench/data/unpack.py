@@ -21,6 +21,10 @@ CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 TOO_MUCH = "more than the card's rows and columns can take"
 LONGEST_LINE = 64_000_000  # bytes of a text's line: three times those of a million columns of 20 digits
+MOST_BLANKS = 2_000_000  # bytes of a text without anything else
+MOST_PACKED = 1000  # times its own size that a packed file can hold if no card says how much it holds
+NO_TABLE = f"which is more than {MOST_PACKED:,} times its size"
+LEAST_LIMIT = 1_000_000_000  # bytes that any packed file can hold
 ENCRYPTED = 0x1  # the bit of a zip member's flags
 
 
@@ -35,14 +39,19 @@ def open_content(
 ) -> Iterator[BinaryIO]:
     """A file's unpacked content. The ending of ``name`` says how it is packed; ``member`` is the file in an archive.
 
-    Opening and reading raise Unpackable if the file cannot be unpacked, after more than ``limit`` bytes, and for a line
-    of a ``text`` with more than LONGEST_LINE bytes: a packed file of a few MB may be one line of terabytes.
+    Opening and reading raise Unpackable if the file cannot be unpacked, and after more than ``limit`` bytes; without a
+    limit after more than MOST_PACKED times the file's size. They raise it for a line of a ``text`` with more than
+    LONGEST_LINE bytes, and for more than MOST_BLANKS bytes of blanks: a packed file of a few MB may be one line of
+    terabytes.
     """
     with ExitStack() as stack:
         packed = stack.enter_context(open(path, "rb"))
         with _unpackable():
             content = stack.enter_context(_opened(packed, name, member, stack))
-        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit, text), CHUNK)))
+        why = TOO_MUCH
+        if limit is None and content is not packed:
+            limit, why = max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size), NO_TABLE
+        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit, why, text), CHUNK)))
 
 
 def members(path: Path, file: File) -> list[str | None]:
@@ -65,9 +74,9 @@ def members(path: Path, file: File) -> list[str | None]:
 class _Bounded(io.RawIOBase):
     """A stream that raises faults of another as Unpackable, and limits its length and that of a text's lines."""
 
-    def __init__(self, stream: Any, limit: int | None, text: bool) -> None:
-        self._stream, self._limit, self._position = stream, limit, 0
-        self._text, self._line, self._line_begins = text, 1, 0
+    def __init__(self, stream: Any, limit: int | None, why: str, text: bool) -> None:
+        self._stream, self._limit, self._why, self._position = stream, limit, why, 0
+        self._text, self._line, self._line_begins, self._blanks = text, 1, 0, 0
 
     def readable(self) -> bool:
         return True
@@ -80,25 +89,28 @@ class _Bounded(io.RawIOBase):
             piece = self._stream.read(len(buffer))
         self._position += len(piece)
         if self._limit is not None and self._position > self._limit:
-            raise Unpackable(f"holds more than {amount(self._limit)}, {TOO_MUCH}")
+            raise Unpackable(f"holds more than {amount(self._limit)}, {self._why}")
         if self._text:
-            self._check_line(piece)
+            self._check_text(piece)
         buffer[: len(piece)] = piece
         return len(piece)
 
-    def _check_line(self, piece: bytes) -> None:
-        """Unpackable if the line at the end of the piece is too long."""
+    def _check_text(self, piece: bytes) -> None:
+        """Unpackable if the line at the end of the piece is too long, or if there have been too many blanks."""
         end = b"\n" if b"\n" in piece else b"\r"
         if end in piece:
             self._line += piece.count(end)
             self._line_begins = self._position - len(piece) + piece.rindex(end) + 1
         if self._position - self._line_begins > LONGEST_LINE:
             raise Unpackable(f"has more than {amount(LONGEST_LINE)} in line {self._line}, which no row of numbers has")
+        self._blanks = self._blanks + len(piece) if piece.isspace() else 0
+        if self._blanks > MOST_BLANKS:
+            raise Unpackable(f"has {amount(self._blanks)} of nothing but blanks up to line {self._line}")
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         with _unpackable():
             self._position = self._stream.seek(offset, whence)
-        self._line, self._line_begins = 1, self._position  # texts are read from their beginning
+        self._line, self._line_begins, self._blanks = 1, self._position, 0  # texts are read from their beginning
         return self._position
 
     def tell(self) -> int:

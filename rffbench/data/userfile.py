@@ -56,6 +56,7 @@ KINDS = {
 LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
 NAMES_SHOWN = 12  # names of inputs in a description
 CLASSES_SHOWN = 40  # classes in a description
+MOST_CARD = 100_000_000  # bytes of a card in the cache, which may have many words
 MOST_COLUMNS = 1_000_000  # rows are stored dense: one row of that width takes 8 MB
 
 Task = Literal["classification", "regression"]
@@ -344,7 +345,7 @@ def openml_card(reference: str) -> Card:
     folder = cache_folder() / "openml"
     place = folder / f"{name}.json"
     try:
-        return Card.model_validate_json(place.read_text(encoding="utf-8"))
+        return Card.model_validate_json(files.read_regular(place, MOST_CARD))
     except (OSError, ValueError):
         pass  # the first time
     with naming_cache(name), locked(folder), tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
@@ -445,7 +446,7 @@ def find(reference: str, data_hash: str = "") -> Card:
     card = own_card(name)
     if card is None or not card.content_hash.startswith(known):
         try:
-            card = Card.model_validate_json(_kept(name, known).read_text(encoding="utf-8"))
+            card = Card.model_validate_json(files.read_regular(_kept(name, known), MOST_CARD))
         except (OSError, ValueError):
             return load_card(name)
     return card

@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from rffbench import files
 from rffbench.data.userfile import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Experiment, option
@@ -34,6 +35,8 @@ from rffbench.execution.node import Job, carry_out, differences, machine, ready,
 try:
     import distributed
     from distributed import Client, LocalCluster
+
+    from rffbench.solvers.ridge.dask_blocks import cluster_here, reach
 except ImportError as error:
     raise ConfigError(
         f"executor dask: needs the library distributed ({error}); pip install 'rffbench[dask]'"
@@ -42,6 +45,7 @@ except ImportError as error:
 LOOK_S = 0.5  # how often the client looks whether scheduler and workers are there
 TIMEOUT_S = 30.0  # how long to wait for a scheduler to answer, and for a first worker
 MAX_PORT = 65535
+MOST_BYTES = 10_000_000  # of a scheduler file, which has a few lines for each worker
 LOGGERS = ("distributed", "tornado", "asyncio")  # with all below them
 AHEAD = 2  # jobs sent out for each running one, so that no worker waits for the client
 
@@ -102,8 +106,9 @@ class DaskExecutor(ClusterExecutor):
             where = self._client.scheduler.address
             self.close()
             raise ConfigError(f"executor {self.name}: {where} has had no worker within {self.timeout:g} s") from None
-        found = self._client.run(introduce, on_error="return")
-        for address, introduced in found.items():
+        for address, introduced in self._asked(introduce).items():
+            if isinstance(introduced, OSError):  # it is gone; another may come
+                continue
             if isinstance(introduced, BaseException):
                 self._refuse(f"{address} cannot run rffbench trials: {introduced}")
             theirs, known = introduced
@@ -114,6 +119,14 @@ class DaskExecutor(ClusterExecutor):
         self._had_workers = time.monotonic()
         self._look()
         return self._client
+
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """What ``function`` returns or raises on each worker; an OSError for a worker that is lost."""
+        assert self._client is not None
+        try:
+            return dict(self._client.run(function, *arguments, on_error="return"))
+        except OSError:  # of the scheduler's connection
+            raise self._scheduler_gone() from None
 
     def _refuse(self, why: str) -> None:
         self.close()
@@ -127,18 +140,17 @@ class DaskExecutor(ClusterExecutor):
         self._client = self._cluster = None
 
     def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
-        """See `rffbench.execution.Executor`; on all workers at the same time. None if one of them has the dataset."""
-        client = self.open()
+        """See `rffbench.execution.Executor`; on all workers at the same time. None if one of them has the dataset, or
+        if none could say: a worker that is lost says nothing of the data, which the next worker prepares."""
+        self.open()
         if announce:
             announce(f"{dataset}: made ready on {len(self._slots)} workers, fetched where a cache lacks it")
-        found: dict[str, Any] = client.run(
-            prepare, dataset, self.settings["ensure"], for_other_machines(dataset), on_error="return"
-        )
+        found = self._asked(prepare, dataset, self.settings["ensure"], for_other_machines(dataset))
         lacking = self.lacking[dataset.partition("@")[0]]  # a user's own data is prepared by its reference
         for address, failure in found.items():
-            if isinstance(failure, BaseException):
-                failure = Failure.of(failure)
-            if failure:
+            if isinstance(failure, BaseException) and not isinstance(failure, OSError):
+                raise self._cannot_run(address, failure)
+            if isinstance(failure, Failure):
                 lacking[address] = failure
         return None if self._elsewhere(lacking) or not lacking else next(iter(lacking.values()))
 
@@ -214,7 +226,10 @@ class DaskExecutor(ClusterExecutor):
             return self._ended(name, f"{where} is gone")
         if isinstance(error, EnvironmentFault):
             raise EnvironmentFault(f"{where}: {error}")
-        raise EnvironmentFault(
+        raise self._cannot_run(where, error)
+
+    def _cannot_run(self, where: str, error: BaseException) -> EnvironmentFault:
+        return EnvironmentFault(
             f"executor {self.name}: {where} cannot run rffbench trials ({type(error).__name__}: {error}); "
             "the same command carries on"
         )
@@ -363,8 +378,6 @@ def dask_executor(
 
 
 def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
-    from rffbench.solvers.ridge.dask_blocks import cluster_here
-
     _silence()
     with uninterrupted():  # its processes never see Ctrl-C: the client ends them
         cluster = cluster_here(workers)
@@ -382,8 +395,8 @@ def _silence() -> None:
 def _client(address: str, timeout: float) -> Client:
     _silence()
     try:
-        return Client(address, timeout=timeout, set_as_default=False)
-    except (OSError, ValueError) as error:
+        return reach(address, timeout)
+    except OSError as error:
         raise ConfigError(
             f"executor dask: no scheduler of dask answers at {address} within {timeout:g} s ({error})"
         ) from None
@@ -399,8 +412,11 @@ def _address(address: str) -> str:
 def _in_file(path: str) -> str:
     """The address in a scheduler file, as ``dask scheduler --scheduler-file`` writes it."""
     try:
-        return str(json.loads(Path(path).read_text(encoding="utf-8"))["address"])
+        address = str(json.loads(files.read_regular(Path(path), MOST_BYTES).decode())["address"])
+        if not (match := re.fullmatch(r"\w+://(?:\S+):(\d+)", address)) or int(match[1]) > MAX_PORT:
+            raise ValueError
     except OSError as error:
         raise ConfigError(f"--scheduler-file {path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ConfigError(f"--scheduler-file {path}: is not a file that dask's scheduler has written") from None
+    return address

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.errors import DataError, EnvironmentFault, OwnCodeError
+from rffbench.files import OF_THE_DISK
 from rffbench.plugins import ownfile
 from rffbench.trials.spec import Status, TrialResult, TrialSpec
 
 FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
-# Errors of the system that are the machine's fault, not the trial's: a full disk, too many open files, a broken disk.
-OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ESTALE}
+# Errors of the system that are the machine's fault, not the trial's: too many open files, a full disk, a broken or
+# missing one, one on a machine that is gone.
+OF_THE_MACHINE = {errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EROFS, *OF_THE_DISK}
 MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that the message to the parent is one small write
 
 

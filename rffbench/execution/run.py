@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -170,7 +170,7 @@ def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announc
     failures = {dataset: executor.prepare(reference(dataset), announce) for dataset in datasets}
     for spec in pending:
         if failure := failures[spec.dataset]:
-            done(failure.result(spec))
+            done(replace(failure, environment=failure.status != "unavailable").result(spec))  # no trial has begun
         else:
             ready.append(spec)
     timings: tuple[Timing, ...] = ("shared", "features", "exclusive")

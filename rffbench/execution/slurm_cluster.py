@@ -178,16 +178,23 @@ class SlurmExecutor(ClusterExecutor):
 
     def _messages(self, each: _Submitted) -> Iterator[tuple[str, Any]]:
         """The messages that a job has written since the last look; unfinished lines of a killed job are skipped."""
-        with each.path.open("rb") as file:
-            file.seek(each.read)
-            for line in file.read().splitlines(keepends=True):
-                if not line.endswith(b"\n"):
-                    return
-                each.read += len(line)
-                try:
-                    yield pickle.loads(base64.b64decode(line, validate=False))
-                except (ValueError, EOFError, pickle.UnpicklingError):
-                    continue
+        try:
+            with each.path.open("rb") as file:
+                file.seek(each.read)
+                lines = file.read().splitlines(keepends=True)
+        except OSError as error:
+            raise EnvironmentFault(
+                f"executor slurm: {each.path}: cannot be read: {error.strerror}; the jobs' results come in it. "
+                "The same command carries on"
+            ) from error
+        for line in lines:
+            if not line.endswith(b"\n"):
+                return
+            each.read += len(line)
+            try:
+                yield pickle.loads(base64.b64decode(line, validate=False))
+            except (ValueError, EOFError, pickle.UnpicklingError):
+                continue
 
     def _loss(self, each: _Submitted) -> str:
         """The end of a job without a report. EnvironmentFault if no job has begun."""

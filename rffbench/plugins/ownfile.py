@@ -17,8 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rffbench import files
 from rffbench.errors import ConfigError, unknown
 from rffbench.plugins.guarded import while_it_is_loaded
+
+MOST_BYTES = 10_000_000  # of a file of Python
 
 _NAME = re.compile(r"(?P<file>.+\.py)(?::(?P<attribute>.*))?", re.DOTALL)
 
@@ -111,10 +114,8 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _read(path: Path) -> bytes:
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise ConfigError(f"{path}: is not a regular file")
     try:
-        return path.read_bytes()
+        return files.read_regular(path, MOST_BYTES)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -6,7 +6,9 @@ import io
 import lzma
 import subprocess
 import sys
+import time
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -314,6 +316,34 @@ def test_a_line_without_end_is_refused_with_its_number_and_read_no_further(tmp_p
     with pytest.raises(DataError, match=rf"{name}: .* it has more than 3 MB in line 4") as refusal:
         look(file(tmp_path, name, content))
     assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["a.csv.xz", "a.svm.gz", "a.csv.bz2", "a.svm", "a.data.xz"])
+@pytest.mark.parametrize("blank", [b"\n", b"\r", b" " * 999 + b"\n"])
+def test_blanks_without_end_are_refused_and_read_no_further(tmp_path, name, blank):
+    pack = {".xz": partial(lzma.compress, preset=0), ".gz": gzip.compress, ".bz2": bz2.compress}
+    content = b"1 1:1\n2 2:1\n" * 2000 + blank * (6_000_000 // len(blank))
+    content = pack.get(name[name.rindex(".") :], bytes)(content)
+    started = time.process_time()
+    with pytest.raises(DataError, match=rf"{name}: .* it has [23] MB of nothing but blanks up to line \d+"):
+        look(file(tmp_path, name, content))
+    assert time.process_time() - started < 20
+
+
+def test_a_packed_file_without_a_card_holds_at_most_a_thousand_times_its_size(tmp_path, monkeypatch):
+    table = "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(300_000))
+    assert look(file(tmp_path, "a.csv.xz", lzma.compress(table.encode()))).content.columns == 1
+    monkeypatch.setattr(unpack, "LEAST_LIMIT", 1_000_000)
+    with pytest.raises(DataError, match=r"a.csv.xz: .* it holds more than 1 MB, which is more than 1,000 times its si"):
+        look(file(tmp_path, "a.csv.xz", lzma.compress(table.encode())))
+
+
+def test_a_wrong_line_at_the_end_of_a_long_file_is_found_at_once(tmp_path):
+    content = b"1 1:1 2:3\n2 2:1\n" * 100_000 + b"1 2:1 1:1\n"
+    started = time.process_time()
+    with pytest.raises(DataError, match="line 200001, '1 2:1 1:1': the index 1 comes after 2"):
+        look(file(tmp_path, "a.svm", content))
+    assert time.process_time() - started < 8  # one by one the lines took 20 s
 
 
 @pytest.mark.parametrize("name", ["a.npz.xz", "a.parquet.xz"])

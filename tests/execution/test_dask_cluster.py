@@ -139,6 +139,18 @@ def test_a_trial_that_takes_its_worker_with_it_three_times_is_lost(cluster, tmp_
     assert "lost with its worker 3 times" in next(row for row in rows if row["status"] == "lost")["error"]["message"]
 
 
+def test_the_only_worker_lost_while_it_makes_the_data_ready_costs_no_trial(cluster, tmp_path):
+    died = tmp_path / "died"
+    cluster.worker(NODE_DIES_ONCE=str(died))
+    with pytest.raises(EnvironmentFault, match="no worker has been left for 2 s"):
+        run(cluster, counting(tmp_path, 4), tmp_path / "results", ensure="ensure_kills_its_node_once", patience=2)
+    assert died.exists()
+    assert read_rows(tmp_path / "results" / "trials.jsonl") == []
+    cluster.worker()
+    rows = run(cluster, counting(tmp_path, 4), tmp_path / "results", ensure="ensure_kills_its_node_once")
+    assert [row["status"] for row in rows] == ["ok"] * 4
+
+
 def test_without_any_worker_left_the_run_ends_and_says_so(cluster, tmp_path):
     victim = cluster.worker()
     with pytest.raises(EnvironmentFault, match="no worker has been left for 2 s"):

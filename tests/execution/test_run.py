@@ -182,6 +182,16 @@ def test_unavailable_data_is_always_tried_again_and_logged_once_a_reason(tmp_pat
     assert carry_out(experiment, tmp_path, executor=everything_is_there).ok == 3
 
 
+def test_what_goes_wrong_while_data_is_made_ready_is_no_trial_s_fault_and_is_tried_again(tmp_path):
+    experiment = FakeExperiment([spec(), spec(trial=1)])
+    broken = local(experiment, ensure="tests.helpers.execution_workers:ensure_on_a_broken_disk")
+    for _ in range(2):
+        assert carry_out(experiment, tmp_path, executor=broken).failed == 2
+        assert {row["status"] for row in rows(tmp_path)} == {"error"}
+        assert len(rows(tmp_path)) == 2
+    assert carry_out(experiment, tmp_path).ok == 2
+
+
 def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
     carry_out(FakeExperiment(GRID), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 from collections import Counter
@@ -52,6 +53,22 @@ def test_every_task_is_a_job_whose_rows_come_once_each(tmp_path):
     assert set(Counter((tmp_path / "counted").read_text().split()).values()) == {1}
     assert len(json.loads((tmp_path / "results" / "manifest.json").read_text())["nodes"]) == 1
     assert list((tmp_path / "jobs").iterdir()) == []  # nothing was lost: the jobs' files are not needed
+
+
+@slow
+def test_jobs_whose_folder_is_gone_end_the_run_and_the_same_call_carries_on(tmp_path):
+    def lose():
+        wait_for(lambda: len(content(tmp_path / "results" / "trials.jsonl").splitlines()) >= 1, 120)
+        shutil.rmtree(tmp_path / "jobs", ignore_errors=True)
+
+    features = {"name": "fourier", "do": "count", "path": str(tmp_path / "counted")}
+    specs = [spec(trial=trial, features=features) for trial in range(8)]
+    losing = threading.Thread(target=lose)
+    losing.start()
+    with pytest.raises(EnvironmentFault, match=r"jobs.*cannot be read: No such file.*The same command carries on"):
+        run(specs, tmp_path)
+    losing.join()
+    assert {row["status"] for row in run(specs, tmp_path)} == {"ok"}
 
 
 @slow

@@ -474,6 +474,19 @@ def ensure_but_for(name: str) -> None:
         raise DataUnavailable(f"{name}: this node has no mirror of it")
 
 
+def ensure_kills_its_node_once(name: str) -> None:
+    """The worker or the job that has started this process is lost while it makes the data ready; the next one is not.
+    A file, which the variable NODE_DIES_ONCE names, tells them apart."""
+    if (died := os.environ.get("NODE_DIES_ONCE")) and not Path(died).exists():
+        Path(died).touch()
+        os.kill(multiprocessing.parent_process().pid, signal.SIGKILL)
+
+
+def ensure_on_a_broken_disk(name: str) -> None:
+    """Data that cannot be made ready for a reason that has nothing to do with a trial."""
+    raise PermissionError(13, "Permission denied", f"/cache/{name}")
+
+
 class FakeExperiment:
     """What run_experiment asks of an experiment."""
 

@@ -155,7 +155,7 @@ def test_a_missing_file_and_a_file_without_a_class_are_told(tmp_path):
 def test_a_pipe_is_not_waited_for(tmp_path):
     config = write(tmp_path, methods={"Mine": {"features": "./pipe.py:MyFeatures"}})
     os.mkfifo(tmp_path / "pipe.py")
-    with pytest.raises(ConfigError, match=r"pipe\.py: is not a regular file"):
+    with pytest.raises(ConfigError, match=r"pipe\.py: cannot be read: is not a regular file"):
         load_experiment(config)
 
 

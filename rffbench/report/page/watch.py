@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rffbench import files
 from rffbench.config.costs import shares
 from rffbench.config.grid import Grid
 from rffbench.config.loading import filter_specs, load_resolved
@@ -27,6 +28,7 @@ from rffbench.text import printable
 from rffbench.trials.spec import Key
 
 LOCK = ".lock"  # the file that a run locks
+MOST_LOCK = 1000  # its bytes
 
 _Marks = tuple[tuple[str, int, int], ...]  # name, time of change and size of each file that a state is read from
 
@@ -163,7 +165,7 @@ def _holder(folder: Path) -> str:
     """The process that runs into the folder: ``process 123 on host``; empty without a lock, or if the process was
     killed."""
     try:
-        holder = (folder / LOCK).read_text(errors="replace")[:200]
+        holder = files.read_regular(folder / LOCK, MOST_LOCK).decode(errors="replace")
     except OSError:
         return ""
     process = re.fullmatch(r"process (\d+) on (.*)", holder)

@@ -10,6 +10,7 @@ import platform
 import warnings
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -58,9 +59,9 @@ def _engine() -> DaskEngine:
         return DaskEngine(client)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the errors below replace its messages
     try:
-        client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
+        client = reach(address, TIMEOUT_S)
         client.wait_for_workers(1, timeout=TIMEOUT_S)
-    except (OSError, ValueError, TimeoutError) as error:
+    except OSError as error:  # a TimeoutError, too
         raise EnvironmentFault(
             f"blocks: dask: no scheduler with a worker answers at {address} within {TIMEOUT_S:g} s ({error}); "
             "DASK_SCHEDULER_ADDRESS names it"
@@ -71,6 +72,30 @@ def _engine() -> DaskEngine:
             client.close()
             raise EnvironmentFault(_another_software(worker, here, there))
     return DaskEngine(client)
+
+
+def reach(address: str, timeout: float) -> Client:
+    """A client of the scheduler at ``PROTOCOL://HOST:PORT``; OSError if none answers there within ``timeout`` seconds.
+
+    The scheduler is asked first what it is. A client has no limit for that: it waits forever for a server of another
+    kind, which takes its greeting for the beginning of a question.
+    """
+
+    async def kind() -> object:
+        arguments = distributed.Security().get_connection_args("client")
+        async with distributed.rpc(address, timeout=0.9 * timeout, connection_args=arguments) as server:
+            return (await server.identity())["type"]
+
+    try:
+        with ThreadPoolExecutor(1) as thread:  # this one may have a loop that runs, as Jupyter's has
+            found = thread.submit(asyncio.run, asyncio.wait_for(kind(), timeout)).result()
+    except OSError as error:
+        raise OSError(str(error) or "it says nothing that a scheduler says") from None
+    except Exception as error:  # from whatever another server says, read as dask's
+        raise OSError(f"what answers is none: {type(error).__name__}: {error}") from None
+    if found != "Scheduler":
+        raise OSError(f"it is a {str(found).lower()}")
+    return Client(address, timeout=timeout, set_as_default=False)
 
 
 def cluster_here(workers: int) -> LocalCluster:
