@@ -35,6 +35,7 @@ COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's 
 def main() -> NoReturn:
     """Entry point of ``rffbench``: run the command, turn errors into messages and exit statuses."""
     gc.set_threshold(COLLECTED_AFTER)
+    os.environ["MPLBACKEND"] = "agg"  # figures are written to files; what Jupyter sets may not be installed here
     replace_closed_streams()
     adapt_standard_streams()
     stop_at_second_interrupt()

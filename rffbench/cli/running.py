@@ -13,7 +13,7 @@ from rffbench.cli.completion import complete_config, complete_executor, complete
 from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import COUNT, FILE, TEXT, json_option, quiet_option
 from rffbench.cli.output import Progress, echo, name_files, note, say, width, write_json
-from rffbench.errors import ConfigError, DataError
+from rffbench.errors import ConfigError, DataError, EnvironmentFault
 from rffbench.text import first_of, plural
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
     from rffbench.execution.log import log_files
     from rffbench.report import FILES, described, make_table, redraw, up_to_date, written_table
 
+    undrawn = ""
     if summary.ok and not summary.run and up_to_date(folder):
         table = (folder / "table.md").read_text(encoding="utf-8")
         fits = max(map(len, table.splitlines())) <= width()
@@ -171,9 +172,11 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
     elif summary.ok:
         if summary.ok >= LONG_TO_WRITE:
             note("writing tables and figures …")
-        drawn = redraw(folder)
         echo(make_table(folder, FILES).to_text(width()))
-        name_files([*log_files(folder), *drawn])
+        try:
+            name_files([*log_files(folder), *redraw(folder)])
+        except EnvironmentFault as fault:
+            undrawn = f"error: {fault}"
     if json_file:
         about = described(folder) if summary.ok else {"name": folder.name, "folder": str(folder)}
         counts = {name: getattr(summary, name) for name in ("ok", "failed", "unavailable", "run")}
@@ -188,9 +191,11 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
         if rest := reasons[REASONS_SHOWN:]:
             say(f"  {sum(len(places) for _, places in rest)} × {len(rest)} other reasons")
         say(f"details are in {' and '.join(map(str, log_files(folder)))}")
+    if undrawn:
+        say(undrawn)
     if not summary.ok and summary.unavailable:
         return DataError.exit_status
-    return 1 if lost else 0
+    return 1 if lost or undrawn else 0
 
 
 def reasons_of_failures(folder: Path) -> dict[str, list[tuple[str, str]]]:

@@ -44,19 +44,23 @@ def redraw(
 
     ``style`` is the style of the figures. In the style paper, figures are 1 or 2 ``columns`` wide, by default as many
     as they need. ``panels`` are the metrics that get a panel in figures with a panel per metric. Raises ConfigError for
-    an unknown style or metric, ResultsError for a metric that no trial has.
+    an unknown style or metric, ResultsError for a metric that no trial has, and EnvironmentFault if matplotlib cannot
+    draw here; the tables are then written.
     """
-    from rffbench.report.analyses.chosen import run_analyses
-    from rffbench.report.figures import draw_figures  # matplotlib is slow to load
-    from rffbench.report.figures.style import figure_style
-
     protocols = load_protocols(folder)
-    look = figure_style(style, columns, [measured_metric(protocols, name).name for name in panels])
+    metrics = [measured_metric(protocols, name).name for name in panels]
     summaries = [summarise(results) for _, results in protocols]
     texts = {"summary.csv": summary_csv(protocols, summaries), **_table_files(protocols, summaries)[1]}
+    written = _written(Path(folder), texts)
+    # After the tables: matplotlib is slow to load, and cannot be loaded everywhere.
+    from rffbench.report.analyses.chosen import run_analyses
+    from rffbench.report.figures import draw_figures
+    from rffbench.report.figures.style import figure_style
+
+    look = figure_style(style, columns, metrics)
     figures = draw_figures(protocols, formats, look, summaries)
     analyses = run_analyses(protocols, formats, look)
-    return [*_written(Path(folder), texts), *figures, *analyses, *_compared(protocols, formats, look, summaries)]
+    return [*written, *figures, *analyses, *_compared(protocols, formats, look, summaries)]
 
 
 def _compared(
@@ -156,11 +160,13 @@ def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[
 def write_comparison(comparison: Comparison, statistics: Statistics | None) -> list[Path]:
     """Write compare.csv, compare.md, figures/compare.png, and the files of `write_statistics`; return the paths."""
     from rffbench.report import writeup
-    from rffbench.report.figures.comparison import draw_comparison
 
     folder = comparison.results.folder
     texts = {"compare.csv": writeup.to_csv(comparison), "compare.md": writeup.to_markdown(comparison)}
-    return [*_written(folder, texts), *draw_comparison(comparison), *write_statistics(statistics, folder)]
+    written = [*_written(folder, texts), *_statistics_files(statistics, folder)]
+    from rffbench.report.figures.comparison import draw_comparison
+
+    return [*written, *draw_comparison(comparison), *_ranks_drawn(statistics, folder)]
 
 
 def compare_methods(folder: str | Path) -> Statistics | None:
@@ -177,10 +183,15 @@ def compare_methods(folder: str | Path) -> Statistics | None:
 def write_statistics(statistics: Statistics | None, folder: Path) -> list[Path]:
     """Write statistics.csv, statistics.md and, if three methods share cells of five datasets,
     figures/critical_difference.png; return the paths. Without statistics, remove these files."""
+    return [*_statistics_files(statistics, folder), *_ranks_drawn(statistics, folder)]
+
+
+def _ranks_drawn(statistics: Statistics | None, folder: Path) -> list[Path]:
+    if statistics is None:
+        return []
     from rffbench.report.figures.critical_difference import draw_critical_difference
 
-    written = _statistics_files(statistics, folder)
-    return written if statistics is None else [*written, *draw_critical_difference(statistics, folder)]
+    return draw_critical_difference(statistics, folder)
 
 
 def _statistics_files(statistics: Statistics | None, folder: Path) -> list[Path]:

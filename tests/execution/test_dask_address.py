@@ -59,7 +59,8 @@ def test_another_kind_of_server_is_refused_within_the_timeout(answer):
 
 NONSENSE = [
     "", "nonsense", "[]", "5", "null", "{}", '{"address": null}', '{"address": 5}', '{"address": "nonsense"}',
-    '{"address": "tcp://127.0.0.1"}', '{"address": "tcp://127.0.0.1:99999"}', '{"address": ["tcp://a:1"]}', "[" * 90_000,
+    '{"address": "tcp://127.0.0.1"}', '{"address": "tcp://127.0.0.1:99999"}', '{"address": ["tcp://a:1"]}',
+    "[" * 90_000,
 ]  # fmt: skip
 
 

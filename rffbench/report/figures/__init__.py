@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import rffbench.report.drawing  # noqa: F401
+
+# isort: split
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -27,7 +27,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatt
 from numpy.typing import ArrayLike, NDArray
 
 from rffbench import files
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.report.frame import as_written, size_label
 from rffbench.text import printable
 
@@ -52,6 +52,8 @@ RC: dict[Any, Any] = {
     "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "axes.axisbelow": True, "axes.formatter.useoffset": False,
     "savefig.dpi": 200, "pdf.fonttype": 42, "svg.hashsalt": "rffbench", "text.usetex": False,
 }  # fmt: skip
+
+NOT_OF_FIGURES = {"backend", "backend_fallback", "interactive", "toolbar"}  # what a notebook or a window has chosen
 
 # The files contain no date and no version of software: the same results give the same bytes.
 SHOWN = "Shown"  # the entry of a PNG that has the fingerprint of its figure
@@ -107,10 +109,13 @@ def figure_style(name: str = "screen", columns: int | None = None, panels: Seque
 
 @contextmanager
 def drawn_in(style: Style) -> Iterator[None]:
-    """A context in which figures are drawn in ``style``."""
+    """A context in which figures are drawn in ``style``, whatever a matplotlibrc says."""
     token = _current.set(style)
     try:
-        with mpl.rc_context({**RC, **_current.get().rc}):
+        with mpl.rc_context():
+            with warnings.catch_warnings(action="ignore", category=mpl.MatplotlibDeprecationWarning):
+                mpl.rcParams.update({k: value for k, value in mpl.rcParamsDefault.items() if k not in NOT_OF_FIGURES})
+            mpl.rcParams.update({**RC, **_current.get().rc})
             yield
     finally:
         _current.reset(token)
@@ -512,7 +517,13 @@ def rendered(figure: Figure, *formats: str, shown: str = "") -> Iterator[bytes]:
         for name in formats:
             drawn = io.BytesIO()
             metadata = METADATA[name] | ({SHOWN: shown} if shown and name == "png" else {})
-            figure.savefig(drawn, format=name, metadata=metadata)
+            try:
+                figure.savefig(drawn, format=name, metadata=metadata)
+            except (OSError, RuntimeError, ImportError, ValueError) as error:  # a font or a library is missing
+                raise EnvironmentFault(
+                    f"no figure can be drawn by matplotlib here ({type(error).__name__}: {error}); tables are written "
+                    "without it. `rffbench plot` draws the figures later"
+                ) from error
             yield drawn.getvalue()
 
 
