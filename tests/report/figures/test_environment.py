@@ -57,18 +57,14 @@ axes.prop_cycle: cycler('color', ['red'])
 @pytest.mark.parametrize(
     ("surroundings", "way"),
     [
-        ("inline", "command"),
-        ("inline", "python"),
-        ("no backend", "python"),
-        ("odd", "command"),
-        ("odd", "python"),
-        ("not text", "python"),
-        ("not text, here", "command"),
-        ("a pipe", "command"),
-        ("no cache folder", "command"),
-        ("broken fonts", "python"),
+        ("inline", "command"), ("odd", "python"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+            ("inline", "python"), ("no backend", "python"), ("odd", "command"), ("not text", "python"),
+            ("not text, here", "command"), ("a pipe", "command"), ("no cache folder", "command"),
+            ("broken fonts", "python"),
+        )),
     ],
-)
+)  # fmt: skip
 def test_figures_are_the_same_whatever_the_environment_says_of_matplotlib(
     measured, tmp_path, environment, surroundings, way
 ):
