@@ -50,6 +50,7 @@ _PUBLIC = {
     "StreamedRidgeCV": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifierCV": "rffbench.solvers.ridge.streamed",
+    "CalibratedRidgeClassifier": "rffbench.solvers.ridge.calibrated",
     "LogisticClassifierCV": "rffbench.solvers.logistic",
     "LinearSVM": "rffbench.solvers.svm.linear",
     "FeatureGPRegressor": "rffbench.solvers.gaussian_process",

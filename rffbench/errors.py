@@ -28,6 +28,10 @@ class ResultsError(RffbenchError):
     """A results folder is missing, or cannot be read or written (exit status 2)."""
 
 
+class TableError(RffbenchError):
+    """A user's table cannot answer what is asked of it: a value, a column or its rows are wrong (exit status 2)."""
+
+
 class DataError(RffbenchError):
     """A dataset's files are not what its card says: a checksum, a shape, a class count (exit status 3)."""
 

@@ -69,7 +69,7 @@ def test_help_names_every_command_under_what_it_is_for(rffbench):
     assert result.returncode == 0
     lines = result.stdout.splitlines()
     headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
-    assert headings == ["Options:", "Begin:", "Your work:", "Results:", "Papers:", "Maintenance:"]
+    assert headings == ["Options:", "Begin:", "Your data:", "Your work:", "Results:", "Papers:", "Maintenance:"]
     named = [line.split()[0] for line in lines[lines.index("Begin:") :] if line.startswith("  ")]
     assert sorted(named) == sorted(cli.commands)
 

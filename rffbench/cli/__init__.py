@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from rffbench import __version__
-from rffbench.cli import board, browser, comparison, configs, datasets, parts, running, tables
+from rffbench.cli import board, browser, comparison, configs, datasets, fit, parts, running, tables
 from rffbench.cli.output import message_of, say
 from rffbench.cli.streams import (
     INTERRUPTED,
@@ -91,6 +91,7 @@ def cli() -> None:
 
 GROUPS = {
     "Begin": (configs.configs, running.run, parts.methods, datasets.datasets),
+    "Your data": (fit.fit, fit.predict),
     "Your work": (board.board, parts.new, parts.check_method, parts.check_kernel, configs.validate),
     "Results": (tables.table, tables.plot, browser.report, browser.serve, comparison.diff, comparison.history,
                 comparison.merge),

@@ -174,6 +174,8 @@ def _put(
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
     _print(tables)
+    if data:
+        note(f"rffbench fit {data} also tries other kernels, and writes the model")
     _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE)
     if save and ref:
         name_files(save_entry(folder, beside if timed else None, ref, tables, save))

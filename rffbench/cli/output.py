@@ -132,6 +132,37 @@ class Progress:
             Progress.terminal = None
 
 
+class TimeLeft:
+    """Shows on stderr how much of a command's time is left, and what it does: a bar on a terminal, else nothing."""
+
+    def __init__(self, seconds: float, name: str) -> None:
+        self._seconds, self._name = seconds, name
+        self._bar: Any = None
+        self._shown = sys.stderr.isatty() and not _told(QUIET)
+
+    def __enter__(self) -> TimeLeft:
+        return self
+
+    def __call__(self, gone: float, doing: str) -> None:
+        if not self._shown:
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            layout = "{desc} {percentage:3.0f}% {bar}{postfix}"
+            self._bar = tqdm(
+                total=self._seconds, desc=self._name, file=sys.stderr, bar_format=layout, dynamic_ncols=True
+            )
+        left = self._bar.format_interval(max(0, self._seconds - gone))
+        self._bar.n = min(gone, self._seconds)
+        self._bar.set_postfix_str(f"{left} left, {doing}", refresh=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.leave = False
+            self._bar.close()
+
+
 class Download:
     """A bar on stderr for the file being downloaded; nothing if stderr is not a terminal."""
 

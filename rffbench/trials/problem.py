@@ -31,6 +31,7 @@ from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import class_targets, default_block_rows
+from rffbench.solvers.platt import by_class
 from rffbench.solvers.ridge.fold_statistics import Accuracy, penalty
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR
 from rffbench.trials import metrics
@@ -45,7 +46,7 @@ from rffbench.trials.guards import (
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.memory import EFFECTIVE_ROWS
 from rffbench.trials.metrics import CURVES, MEASURES, described, metrics_of
-from rffbench.trials.scores import Predictions, by_class, computed, described_scores, platt, score
+from rffbench.trials.scores import Predictions, computed, described_scores, platt, score
 from rffbench.trials.seconds import Timer, either
 from rffbench.trials.spec import TrialResult, TrialSpec
 

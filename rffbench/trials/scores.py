@@ -23,6 +23,7 @@ from rffbench.parts import TASKS, Task
 from rffbench.plugins.ownfile import portable
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
+from rffbench.solvers.platt import Sigmoids
 from rffbench.trials.metrics import METRICS, TRIAL_COLUMNS, Metric
 
 Needs = Literal["labels", "scores", "probabilities"]
@@ -241,35 +242,7 @@ def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -
     )
 
 
-def by_class(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Decision scores with one column per class, also for two classes, where a solver gives one number per row."""
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
 def platt(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Callable[[NDArray], NDArray[np.float64]]:
-    """Platt's sigmoid 1/(1 + exp(−(a·s + b))) fitted to held-out decision ``scores`` (m, c), each class against the
-    rest; it maps scores (n, c) to probabilities (n, c) that sum to 1.
-
-    With m₊ rows of the class and m₋ others, the targets are (m₊ + 1)/(m₊ + 2) and 1/(m₋ + 2), so that a and b are
-    finite even if the scores separate the classes (Platt 1999, Section 2.2; Zadrozny & Elkan 2002 for several classes).
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    columns = range(1, 2) if scores.shape[1] == 2 else range(scores.shape[1])
-    spread, m = float(scores.std()) or 1.0, len(scores)
-    sigmoids = []
-    for at in columns:
-        positive = int(right[:, at].sum())
-        target = np.where(right[:, at], (positive + 1) / (positive + 2), 1 / (m - positive + 2))
-        # A row with target t counts as t rows of the class and 1 − t rows of the others.
-        rows, labels = np.tile(scores[:, [at]] / spread, (2, 1)), np.repeat([True, False], m)
-        weights = np.concatenate([target, 1 - target])
-        sigmoids.append(LogisticRegression(C=1e9, max_iter=1000).fit(rows, labels, weights))
-
-    def probabilities(scores: NDArray) -> NDArray[np.float64]:
-        found = [one.predict_proba(scores[:, [at]] / spread)[:, 1] for at, one in zip(columns, sigmoids, strict=True)]
-        P = np.column_stack([1 - found[0], found[0]] if len(found) == 1 else found)
-        total = P.sum(axis=1, keepdims=True)
-        return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
-
-    return probabilities
+    """Platt's sigmoid fitted to held-out decision ``scores`` (m, c), each class against the rest; it maps scores (n, c)
+    to probabilities (n, c) that sum to 1."""
+    return Sigmoids.fit(scores, right).probabilities

@@ -1,0 +1,102 @@
+"""The commands fit and predict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rffbench.cli.options import FILE, POINTS, quiet_option
+from rffbench.cli.output import TimeLeft, echo, note, say, width
+from rffbench.cli.streams import INTERRUPTED
+from rffbench.errors import ConfigError
+from rffbench.text import plural, wrapped
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=FILE)
+@click.option(
+    "--target", metavar="NAME[,NAME]", help="The column to predict, or several of numbers. [default: the last]"
+)
+@click.option(
+    "--metric",
+    metavar="M",
+    help="What a good model is: accuracy, balanced_accuracy, auc, average_precision, log_loss; rmse, mae, r2. It also "
+    "says whether the target is of classes or a number. [default: by the data, and said]",
+)
+@click.option("--minutes", type=POINTS, default=5.0, show_default=True, help="How long it may take.")
+@click.option("--output", type=FILE, metavar="FOLDER", help="Where the model goes. [default: the file's name and -fit]")
+@quiet_option
+def fit(file: Path, target: str | None, metric: str | None, minutes: float, output: Path | None) -> int:
+    """From a table to a model: which kernel and map suit it, how many columns, and the model itself.
+
+    FILE is a table with a row for each case and a column to predict: CSV, Excel or parquet. Kernels, feature maps and
+    sizes are tried, and for comparison a linear model, boosted trees and a constant; scores are of rows that the models
+    did not see. FOLDER gets the model (model.joblib), the same as code (model.py), and a page that explains both.
+    Ctrl-C ends the search early: the advice is then from what there is.
+    """
+    from rffbench.fit import advising, preparing, question, saying, trying, writing
+    from rffbench.fit.table import read_table
+
+    if not minutes:
+        raise ConfigError("--minutes: must be above 0")
+    preparing.check_libraries()
+    folder = output or Path(f"{file.name.split('.')[0]}-fit")
+    writing.check_folder(folder)
+    asked = question.ask(file, read_table(file), target, metric)
+    for line in asked.said:
+        _in_lines(line, note)
+    with TimeLeft(60 * minutes, "fit") as progress:
+        search = trying.Search(asked, minutes, report=progress)
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            say("interrupted before anything was measured; nothing was written")
+            return INTERRUPTED
+        if search.interrupted:
+            note("interrupted: the advice is from what there is; another Ctrl-C stops at once")
+        advice = advising.advise(search)
+        lines = saying.lines(search, advice)
+        if advice.use:
+            search.report("fitting the model to all rows")
+            made = writing.make(search, advice)
+            paths = writing.write(folder, made, asked, writing.page(lines, asked, str(folder)))
+    if advice.use:
+        note(f"wrote {', '.join(each.name for each in paths)} into {folder}")
+        note(f"next: rffbench predict {folder / writing.MODEL} NEW.csv")
+    for line in lines:
+        _in_lines(line, echo)
+    return 0
+
+
+def _in_lines(text: str, show: object) -> None:
+    """Print a line, or several where the terminal is narrower."""
+    for line in wrapped(text, width(), "") if len(text) > width() and "  " not in text else [text]:
+        show(line)  # type: ignore[operator]
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=FILE)
+@click.argument("file", metavar="FILE", type=FILE)
+@click.option("--output", type=FILE, metavar="FILE", help="Where the predictions go. [default: printed]")
+@quiet_option
+def predict(model: Path, file: Path, output: Path | None) -> int:
+    """Predict for the rows of FILE by a model that `rffbench fit` wrote.
+
+    MODEL is model.joblib, or its folder. FILE needs the columns that the model was fitted to, in any order. The result
+    is CSV: the label and a probability for each class (prob_<class>), or the value, row by row.
+    """
+    from rffbench import files
+    from rffbench.fit import predicting, preparing
+    from rffbench.fit.table import read_table
+
+    preparing.check_libraries()
+    fitted, card = predicting.load(model, note)
+    found = predicting.predict(fitted, card, read_table(file), file.name, note)
+    text = found.to_csv(index=False)
+    if output is None:
+        echo(text, nl=False)
+    else:
+        files.replace(output, text)
+        note(f"wrote {plural(len(found), 'row')} to {output}")
+    return 0

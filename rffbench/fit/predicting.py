@@ -1,0 +1,121 @@
+"""Predictions for new rows by a model that `fit` wrote, which is checked before it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rffbench.errors import ConfigError, TableError, unknown
+from rffbench.fit.writing import CARD, FORMAT, MODEL, SKOPS, trusted_types, versions
+from rffbench.text import first_of
+
+Tell = Callable[[str], object]
+
+
+def load(path: Path, tell: Tell) -> tuple[Any, dict[str, Any]]:
+    """The model at ``path``, a file or its folder, and its card. ConfigError, before anything is loaded, if it is not
+    one of `fit`, or was made by other versions."""
+    if path.is_dir():
+        path = path / MODEL
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; give the model.joblib that rffbench fit wrote")
+    card = _card(path)
+    of_file = path.with_name(SKOPS) if SKOPS in card["sha256"] and path.with_name(SKOPS).is_file() else path
+    if card["sha256"].get(of_file.name) != hashlib.sha256(of_file.read_bytes()).hexdigest():
+        raise ConfigError(
+            f"{of_file}: is not the file that {CARD} beside it describes, so it was not loaded; run rffbench fit again"
+        )
+    _check_versions(path, card["versions"])
+    if of_file.name == SKOPS:
+        from skops import io
+
+        return io.load(of_file, trusted=trusted_types(of_file)), card
+    import joblib
+
+    tell(f"loading {path.name}, a pickle, which runs the code that it names: right only if you trust who made it")
+    return joblib.load(path), card
+
+
+def _card(path: Path) -> dict[str, Any]:
+    refused = (
+        "so it was not loaded: a joblib file is a pickle, and loading it runs any code that it holds. If you trust who "
+        "made it, load it in Python: joblib.load"
+    )
+    beside = path.with_name(CARD)
+    if not beside.is_file():
+        raise ConfigError(f"{path}: is not known to be a model of rffbench fit, as {CARD} is not beside it, {refused}")
+    try:
+        card = json.loads(beside.read_text(encoding="utf-8"))
+        for key, kind in {"versions": dict, "sha256": dict, "columns": dict, "target": list}.items():
+            if not isinstance(card[key], kind):
+                raise TypeError(key)
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"{beside}: is not the description of a model of rffbench fit, {refused}") from None
+    if card.get("format") != FORMAT:
+        made = card["versions"].get("rffbench", "another version")
+        raise ConfigError(f"{path}: is of another format, made by rffbench {made}; fit the model again")
+    found: dict[str, Any] = card
+    return found
+
+
+def _check_versions(path: Path, made: dict[str, str]) -> None:
+    here = versions()
+    for name, version in here.items():
+        if made.get(name) != version:
+            raise ConfigError(
+                f"{path}: was made with {name} {made.get(name)}, and here is {version}: pickles of one do not fit the "
+                f"other. Install {name}=={made.get(name)}, or fit the model again: rffbench fit, or python model.py"
+            )
+
+
+def predict(model: Any, card: dict[str, Any], table: pd.DataFrame, name: str, tell: Tell) -> pd.DataFrame:
+    """The predictions for the rows of ``table``: labels and a probability for each class, or values."""
+    table = table.rename(columns=str)
+    inputs = _checked(card, table, name, tell)
+    target = card["target"]
+    found = np.asarray(model.predict(inputs))
+    if card["classes"] is None:
+        return pd.DataFrame(found.reshape(len(inputs), -1), columns=target)
+    P = np.asarray(model.predict_proba(inputs))
+    result = pd.DataFrame({target[0]: found})
+    for at, label in enumerate(card["classes"]):
+        result[f"prob_{label}"] = P[:, at]
+    return result
+
+
+def _checked(card: dict[str, Any], table: pd.DataFrame, name: str, tell: Tell) -> pd.DataFrame:
+    """The inputs of the model; TableError, naming the column and the line, if one is missing or of another kind."""
+    columns = card["columns"]
+    if not len(table):
+        raise TableError(f"{name}: has no rows")
+    if missing := [each for each in columns if each not in table.columns]:
+        near = unknown("column", missing[0], [each for each in table.columns if each not in columns])
+        hint = f"; {near.split('; ', 1)[1]}" if "did you mean" in near else ""
+        raise TableError(
+            f"{name}: the column {first_of([repr(each) for each in missing], 4)} is missing, which is an input{hint}"
+        )
+    if extra := [each for each in table.columns if each not in columns]:
+        tell(f"not used: {first_of([repr(each) for each in extra], 4)}")
+    inputs = table[list(columns)].copy()
+    for each, kind in columns.items():
+        if kind == "number" and not pd.api.types.is_numeric_dtype(inputs[each]):
+            inputs[each] = _numbers(inputs[each], name)
+    return inputs
+
+
+def _numbers(column: pd.Series, name: str) -> pd.Series:
+    values = pd.to_numeric(column, errors="coerce")
+    wrong = values.isna() & column.notna()
+    if wrong.any():
+        at = int(wrong.to_numpy().argmax())
+        raise TableError(
+            f"{name}: line {at + 2}, column {column.name!r}: {str(column.iloc[at])!r} is not a number, as it was for "
+            "the model; correct it, or leave it empty if it is not known"
+        )
+    return values.astype(np.float64)
