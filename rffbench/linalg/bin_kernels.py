@@ -1,20 +1,21 @@
 """The compiled part of `bins`: hashes of points' cells, and tables that number the cells."""
 
-import numba
 import numpy as np
+
+from rffbench.linalg.compiled import compiled
 
 FARTHEST_CELL = 2.0**62  # cells beyond count as one: the spacing of floats there is wider than a cell
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _cell(x, per_pitch, offset):
     """The cell of a coordinate, ⌊x/δ − u/δ⌋, as 64 bits."""
     cell = np.floor(x * per_pitch - offset)
     return np.uint64(np.int64(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL)))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def hash_rows(columns, per_pitch, offsets, multipliers, out):
     """out[i] ← Σⱼ rⱼ·cⱼ mod 2⁶⁴ for the points ``columns`` (d, m), in one grid."""
     out[:] = 0
@@ -23,7 +24,7 @@ def hash_rows(columns, per_pitch, offsets, multipliers, out):
             out[i] += multipliers[j] * _cell(columns[j, i], per_pitch[j], offsets[j])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out):
     """The same for CSR rows: the hash at 0, changed by the stored numbers."""
     at_zero, zeros = np.uint64(0), np.empty(len(offsets), np.uint64)
@@ -38,7 +39,7 @@ def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out
         out[i] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _slot(key, keys, numbers):
     """The slot of ``key`` in an open-addressing table with a power of two of slots, or a free slot for it."""
     last = len(keys) - 1
@@ -49,7 +50,7 @@ def _slot(key, keys, numbers):
     return slot
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def number_keys(found, keys, numbers, count):
     """Give every new key of ``found`` the next number. Returns the table, which doubles when half full, and its number
     of keys."""
@@ -71,7 +72,7 @@ def number_keys(found, keys, numbers, count):
     return keys, numbers, count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def look_up(found, keys, numbers, first, out):
     """out[i] ← ``first`` plus the number of the key found[i]; −1 if the table does not have it."""
     for i in range(len(found)):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.hadamard_kernels import VECTOR_BYTES, intrinsic, vector_at
 
 
@@ -43,7 +43,7 @@ def _in_every_lane(builder: Any, number: Any, width: int) -> Any:
     return builder.shuffle_vector(lane, ir.Constant(vector, ir.Undefined), first)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def rotate_back(A, B, permutations, turns, d):
     """A ← Bᵀ·a for the vectors a in A, B the product of the butterflies; the last one is undone first. A and B have d
     vectors each, B for work. Both are returned, the one with the result first."""
@@ -69,7 +69,7 @@ def rotate_back(A, B, permutations, turns, d):
     return A, B
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def simplex_phases(X, scale, permutations, turns, weights, lengths, first, out):
     """out ← the phases of X·scale with the corners of the rotated simplices from the corner ``first`` on; 0 before
     corner 0. ``weights`` (2, d): for each row of V its equal entries, and minus the entry after them."""

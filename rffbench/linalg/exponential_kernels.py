@@ -1,9 +1,9 @@
 """The compiled part of `exponentials`."""
 
-import numba
+from rffbench.linalg.compiled import compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def add_exponents(of_rows, of_columns, sign, T, out):
     """out[i, j] ← of_rows[i] + of_columns[j] + sign·T[i, j]; the first sum in float64, the second in out's dtype."""
     for i in range(len(T)):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import extending
 from numba.core import types
+
+from rffbench.linalg.compiled import compiled
 
 WITHIN = 16  # numbers transformed in registers: one vector of float32, two of float64
 VECTOR_BYTES = 64
@@ -82,7 +83,7 @@ def _across(radix: int) -> Any:
 _across_2, _across_4, _across_8 = _across(2), _across(4), _across(8)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _levels(x, first, last, h, top):
     """The levels h, 2h, … below ``top`` of x[first:last], whose length is a multiple of ``top``."""
     width = VECTOR_BYTES // x.itemsize
@@ -105,7 +106,7 @@ def _levels(x, first, last, h, top):
             h *= 2
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def transform(x, N):
     """Transform every N numbers of x, one after another."""
     block = BLOCK_BYTES // x.itemsize  # of one long row, or of several short ones

@@ -11,11 +11,11 @@ from functools import cache
 from math import factorial, log
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.kernels import Form, Kernel
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.threads import in_threads
 
 TILE = 1024  # columns at a time
@@ -173,7 +173,7 @@ def _tile_space(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     return values, powers, powers.view(f"i{columns.itemsize}")
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
+@compiled(fastmath={"contract", "nsz", "nnan"})
 def _tile(form, factor, exp, values, powers, bits, columns, start, size, points, first):
     """values[m] ← k(points[first + m], x_j) for GROUP points (the last one repeated at the end) and columns from
     ``start`` on. Several points and coordinates at a time, because loads and stores take longer than arithmetic."""
@@ -220,7 +220,7 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
         _finish(form, factor, exp, values[m], powers, bits, size)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
+@compiled(fastmath={"contract", "nsz", "nnan"})
 def _finish(form, factor, exp, values, powers, bits, size):
     """Kernel values from distances."""
     if form == PRODUCT:
@@ -246,7 +246,7 @@ def _finish(form, factor, exp, values, powers, bits, size):
             values[k] *= powers[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _fill_rows(form, factor, exp, values, powers, bits, columns, points, first, last, out):
     """Columns first…last−1 of ``out``."""
     for start in range(first, last, TILE):
@@ -259,7 +259,7 @@ def _fill_rows(form, factor, exp, values, powers, bits, columns, points, first, 
                     row[k] = values[m, k]
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _add_rows(form, factor, exp, values, powers, bits, columns, points, weights, first, last, rows, slots, sums):
     """Columns first…last−1 of the rows, and of ``sums``."""
     for start in range(first, last, TILE):
@@ -275,7 +275,7 @@ def _add_rows(form, factor, exp, values, powers, bits, columns, points, weights,
                     rows[slot, start : start + size] = row
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _add_known_rows(rows, slots, weights, first, last, sums):
     """Columns first…last−1 of ``sums``."""
     for start in range(first, last, TILE):
@@ -287,7 +287,7 @@ def _add_known_rows(rows, slots, weights, first, last, sums):
                 total[k] += weight * row[k]
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _add_products(form, factor, exp, values, powers, bits, columns, coefficients, points, first, last, out):
     """Rows first…last−1 of ``out``."""
     n = columns.shape[1]

@@ -1,9 +1,9 @@
 """The compiled part of `products`."""
 
-import numba
+from rffbench.linalg.compiled import compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def real_products(T, starts, scale, row_factors, out):
     """out[i, j] ← row_factors[i]·scale[j]·∏ T[i, starts[j]:starts[j + 1]]. From the left: 0 stays 0."""
     for i in range(len(T)):
@@ -14,7 +14,7 @@ def real_products(T, starts, scale, row_factors, out):
             out[i, j] = product
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def complex_products(T, starts, scale, row_factors, real, imaginary):
     """The same for complex numbers T[i, 2k] + 1j·T[i, 2k + 1]."""
     for i in range(len(T)):

@@ -1,13 +1,14 @@
 """Compiled code that rounds numbers at random to one of the two nearest levels."""
 
-import numba
 import numpy as np
+
+from rffbench.linalg.compiled import compiled
 
 ADDED = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _uniform(state):
     """A number in [0, 1) from 64 bits, which are mixed first."""
     mixed = state + ADDED
@@ -16,7 +17,7 @@ def _uniform(state):
     return np.float64((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def round_rows(Z, rows, columns, limit, intervals):
     """Z[i, j] ← one of its two neighbours among the ``intervals`` + 1 levels −limit … limit, with the mean Z[i, j]. The
     uniform number of ``rows``[i] + ``columns``[j] chooses."""

@@ -1,9 +1,9 @@
 """The compiled part of `row_gram`. The entries of a tile are given by their rows, columns and values."""
 
-import numba
+from rffbench.linalg.compiled import compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def sort_by_tile(starts, columns, data, width, places, rows, within, values):
     """The entries of a CSR matrix, sorted by tile of ``width`` columns and then by row: their row, their column within
     the tile, and their value unless ``values`` is empty. ``places``: each tile's first place, moved to its end."""
@@ -17,7 +17,7 @@ def sort_by_tile(starts, columns, data, width, places, rows, within, values):
                 values[at] = data[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def add_product(to, at, values, V, out):
     """out[to[k]] ← out[to[k]] + values[k]·V[at[k]] for each entry k: the product of a tile, or of its transpose."""
     if V.shape[1] == 1:  # the inner loop takes longer than its work

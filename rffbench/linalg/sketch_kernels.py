@@ -1,9 +1,9 @@
 """The compiled part of `sketches`: sums into buckets."""
 
-import numba
+from rffbench.linalg.compiled import compiled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def add_to_buckets(block, signs, buckets, total):
     """total[buckets[i]] += signs[i]·block[i]."""
     for i in range(len(block)):
@@ -12,7 +12,7 @@ def add_to_buckets(block, signs, buckets, total):
             row[j] += sign * block[i, j]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def add_columns_to_buckets(A, signs, buckets, out):
     """out[i, buckets[j]] += signs[j]·A[i, j]."""
     for i in range(len(A)):

@@ -1,12 +1,13 @@
 """The compiled part of `triangles`: sums of tiles and columns."""
 
-import numba
 import numpy as np
+
+from rffbench.linalg.compiled import compiled
 
 TILE = 64  # rows and columns of a tile: two float64 tiles fit a level-1 cache
 
 
-@numba.njit(nogil=True, cache=True, fastmath=False)
+@compiled(fastmath=False)
 def sum_tiles(out, target, storage, geometry, p, first, last):
     """Sum the tiles first…last−1, counted along the rows of the lower triangle of tiles."""
     start, row_step, column_step = target
@@ -40,7 +41,7 @@ def sum_tiles(out, target, storage, geometry, p, first, last):
                         out[sink + j * column_step] = value
 
 
-@numba.njit(nogil=True, cache=True, fastmath=False)
+@compiled(fastmath=False)
 def _add_column(dense, storage, geometry, p, column, factor):
     """dense += factor · column ``column`` of the sum of the symmetric matrices."""
     for k in range(geometry.shape[0]):
@@ -51,7 +52,7 @@ def _add_column(dense, storage, geometry, p, column, factor):
             dense[i] += factor * storage[base + i * step_i + column * step_j]
 
 
-@numba.njit(nogil=True, cache=True, fastmath=False)
+@compiled(fastmath=False)
 def recombine_columns(out, target, storage, geometry, p, first, second, a, b, order):
     start, row_step, column_step = target
     dense = np.empty(p)

@@ -1,10 +1,11 @@
 """The compiled part of `trigonometric`: loops over the numbers of a tile."""
 
-import numba
 import numpy as np
 
+from rffbench.linalg.compiled import compiled
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"}, forceinline=True)
+
+@compiled(fastmath={"contract"}, forceinline=True)
 def _sin_and_cos(r, one, half, sin_series, cos_series):
     """sin r and cos r for |r| ≤ π/2."""
     z = r * r
@@ -17,7 +18,7 @@ def _sin_and_cos(r, one, half, sin_series, cos_series):
     return r + r * (z * p), one - (half * z - (z * z) * q)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series):
     """cos, sin ← scale·cos, scale·sin of (phase + offset), for rows of length s with starts ``…_step`` apart."""
     one, half, inverse_pi, rounder, far_limit = plain
@@ -45,7 +46,7 @@ def cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, 
                     sines[j] = scale[j] * np.sin(x)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def half_products(phase, y, squares, mixed, plain, single, sin_series, cos_series):
     """squares, mixed ← yᵀsin²(phase/2), yᵀ(sin·cos)(phase/2), for rows of their length.
 
@@ -75,7 +76,7 @@ def half_products(phase, y, squares, mixed, plain, single, sin_series, cos_serie
             mixed[j] += weighted * cosine
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def sparse_product(data, indices, starts, W, first, out):
     """out ← the product of the CSR rows between ``starts`` with the columns of W from ``first`` on."""
     for i in range(len(out)):
@@ -87,7 +88,7 @@ def sparse_product(data, indices, starts, W, first, out):
                 row[j] += x * w[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def signs(out, step, thresholds, scale, rows):
     """out ← scale where out is at least the threshold, else −scale; rows start ``step`` apart."""
     s = len(thresholds)

@@ -94,7 +94,7 @@ def results(rows, config, folder=Path("run")):
 
 def keyed(row):
     """The row with the key that its fields have: tests change fields of rows."""
-    return {**row, "key": key_of(row)}
+    return {**row, "key": key_of(row)} if row else row
 
 
 def write(folder, config, rows):

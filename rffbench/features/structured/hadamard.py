@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from rffbench.arrays import FloatArray
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.parts import MapServes
@@ -109,7 +109,7 @@ class HadamardFeatures(FourierFeatures):
         np.multiply(T.reshape(len(out), -1)[:, :width], lengths[blocks].ravel()[:width], out=out)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _multiply(X: FloatArray, D: FloatArray, out: FloatArray) -> None:
     """out[i, b] ← D_b·x_i, padded with zeros, for X (n, d), D (blocks, N) and out (n, blocks, N)."""
     n, d = X.shape
@@ -120,7 +120,7 @@ def _multiply(X: FloatArray, D: FloatArray, out: FloatArray) -> None:
             out[i, b, d:] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _permute_and_multiply(T: FloatArray, permutation: NDArray[np.int32], D: FloatArray, out: FloatArray) -> None:
     """out[i, b] ← D_b·Π_b·T[i, b], for T (n, blocks, N)."""
     n, blocks, N = T.shape

@@ -19,13 +19,13 @@ import warnings
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.threads import in_threads
 from rffbench.solvers.sparse.quadratic import RowGram, minimise_quadratic
 
@@ -172,7 +172,7 @@ def _combination(Z: NDArray, features: NDArray, weights: NDArray[np.float64]) ->
     return out
 
 
-@numba.njit(nogil=True, cache=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _multiply(Z, a, out, first, last):
     for j in range(first, last):
         z = Z[j]
@@ -182,7 +182,7 @@ def _multiply(Z, a, out, first, last):
         out[j] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _combine(Z, features, weights, out, first, last):
     part = out[first:last]
     for k in range(len(features)):

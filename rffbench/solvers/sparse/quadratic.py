@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from rffbench.linalg.compiled import compiled
 
 BLOCK_ELEMENTS = 1 << 21  # features are gathered in float64 blocks of about this many numbers (16 MB)
 SWEEPS_A_SUPPORT_STEP = 10
@@ -102,7 +103,7 @@ def _support_step(H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, pe
     return change
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _bent(H, bend, v, gradient, step):
     """The change of v along ``step`` up to the first minimum; weights that reach 0 stay 0.
 
@@ -150,7 +151,7 @@ def _gathered(Z: NDArray, features: NDArray, points: NDArray[np.int64]) -> Itera
         yield block
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _gather(Z, features, points, block):
     for row in range(len(features)):
         z, out = Z[features[row]], block[row]
@@ -158,7 +159,7 @@ def _gather(Z, features, points, block):
             out[k] = z[points[k]]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _sweep(H, curvature, slope, v, order, penalty):
     """Minimise over each coordinate in turn. Returns the largest change of slope."""
     largest = 0.0

@@ -26,13 +26,13 @@ import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.kernels import Kernel
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.kernel_rows import add_kernel_rows, add_known_rows, kernel_product, kernel_rows, unit_columns
 
 UP, DOWN = 1, 2  # β may grow; β may fall
@@ -228,7 +228,7 @@ def _descend(
     return steps
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _gap(up, down, bias):
     """The violation of optimality, from the largest −F of coordinates that may grow, and the largest F of those that
     may fall."""
@@ -270,7 +270,7 @@ def _solution(problem: _Problem, ridge: float, bias: bool, steps: int) -> DualSo
     return DualSolution(beta, b, F + y - ridge * beta + b, objective, steps)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _shorten(rows, survivors, keep, storage):
     """Write rows[survivors][:, keep] to the front of ``storage``, which contains ``rows``; writes never pass reads."""
     m = len(keep)
@@ -282,7 +282,7 @@ def _shorten(rows, survivors, keep, storage):
         storage[place * m : place * m + m] = buffer
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
+@compiled(fastmath={"contract", "nnan", "nsz"})
 def _run(F, beta, y, moves, K, Q, alike, ridge, bias, enough, most_steps):
     """Take steps until the violation is ``enough``, and return their number. Q is the diagonal of K + I/(2C), ``alike``
     whether its entries are equal."""
@@ -315,7 +315,7 @@ def _run(F, beta, y, moves, K, Q, alike, ridge, bias, enough, most_steps):
     return most_steps
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
+@compiled(fastmath={"contract", "nnan", "nsz"})
 def _largest_violations(F, moves):
     """The largest −F of coordinates that may grow, the largest F of those that may fall, and their places."""
     n = len(F)
@@ -339,7 +339,7 @@ def _largest_violations(F, moves):
     return best_up, best_down, tile_up, tile_down
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
+@compiled(fastmath={"contract", "nnan", "nsz"})
 def _best_partner(F, moves, row, i, Q, alike, bias):
     """The coordinate that, moved together with i, decreases the objective most, to second order."""
     n = len(F)
@@ -381,7 +381,7 @@ def _best_partner(F, moves, row, i, Q, alike, bias):
     return partner if partner >= 0 else (i + 1) % n
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, r, c):
     """The optimum of the objective over βᵢ and βⱼ, with the signs of yᵢ and yⱼ or 0; q and r are their diagonal
     entries."""
@@ -399,7 +399,7 @@ def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, r, c):
     return y_i * best_a, y_j * best_b
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _change(da, db, G, H, q, r, s):
     return G * da + H * db + 0.5 * (q * da * da + r * db * db) + s * da * db
 

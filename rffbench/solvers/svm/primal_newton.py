@@ -16,13 +16,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.features.base import not_finite
+from rffbench.linalg.compiled import compiled
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.triangles import Triangle, TriangleStack
 from rffbench.solvers.feature_rows import FeatureRows
@@ -222,7 +222,7 @@ def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int6
 
 
 # Four rows at a time: vectors that all rows use are then read and written a quarter as often.
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _dot_rows(Z, rows, first, last, part, v, out):
     """out ← Z[rows]·v, entries first…last−1."""
     k = first
@@ -235,7 +235,7 @@ def _dot_rows(Z, rows, first, last, part, v, out):
         out[rest] = _dot(Z[rows[rest]], v)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _add_rows(Z, rows, first, last, part, weights, totals):
     """totals[part] ← totals[part] + Z[rows]′·weights, rows first…last−1."""
     total = totals[part]
@@ -250,7 +250,7 @@ def _add_rows(Z, rows, first, last, part, weights, totals):
         _add(Z[rows[rest]], weights[rest], total)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _add_hessian_rows(Z, rows, first, last, part, v, totals):
     """totals[part] ← totals[part] + Z[rows]′·(Z[rows]·v), rows first…last−1, each read from memory once."""
     total = totals[part]
@@ -265,7 +265,7 @@ def _add_hessian_rows(Z, rows, first, last, part, v, totals):
         _add(row, _dot(row, v), total)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _four_dots(first, second, third, fourth, v):
     a = b = c = d = 0.0
     for j in range(len(v)):
@@ -277,13 +277,13 @@ def _four_dots(first, second, third, fourth, v):
     return a, b, c, d
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _add_four(first, second, third, fourth, a, b, c, d, total):
     for j in range(len(total)):
         total[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _dot(row, v):
     total = 0.0
     for j in range(len(v)):
@@ -291,7 +291,7 @@ def _dot(row, v):
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def _add(row, weight, total):
     for j in range(len(total)):
         total[j] += weight * row[j]
