@@ -11,8 +11,81 @@ from typing import Any
 import numpy as np
 
 
+class RowSource:
+    """A lazy matrix with ``shape``, a ``dtype`` of float64 or float32, and ``X[a:b]``, a C-ordered array of that
+    dtype."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    ndim = 2
+
+
+class LazyRows(RowSource):
+    """The rows of any lazy matrix X, of float64 or float32: the one place that converts a slice.
+
+    X has ``shape``, ``dtype`` and ``X[a:b]``, whose slices are arrays or have ``__array__`` (dask, xarray, h5py, zarr,
+    torch), of any real numbers. As scikit-learn does with an array, float32 stays, and float16, integers and booleans
+    become float64. ``seconds`` and ``part`` are those of X, if it has them. ValueError, which names the rows, for a
+    slice of another shape, or that is no array of real numbers.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+        shape = tuple(X.shape)
+        if len(shape) != 2 or not all(float(size).is_integer() for size in shape):
+            raise ValueError(f"X must be 2-D, with known numbers of rows and columns, got the shape {shape}")
+        self.shape = int(shape[0]), int(shape[1])
+        try:
+            given = np.dtype(X.dtype)
+        except TypeError:  # of another library
+            given = np.asarray(X[0:1]).dtype
+        if given.kind not in "biuf":
+            raise ValueError(f"X must have real numbers, float64, float32 or what converts to them, got {given}")
+        self.dtype = given if given in (np.float64, np.float32) else np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, step = rows.indices(self.shape[0])
+        if step != 1:
+            raise IndexError(f"rows are read in slices of step 1, got step {step}")
+        part = self._X[start:stop]
+        part = part.toarray() if hasattr(part, "toarray") else part
+        try:
+            found = np.ascontiguousarray(part, dtype=self.dtype)
+        except (TypeError, ValueError):
+            found = np.empty(0)
+        if found.shape != (max(0, stop - start), self.shape[1]):
+            wanted = (max(0, stop - start), self.shape[1])
+            raise ValueError(
+                f"X[{start}:{stop}] must be an array of real numbers {wanted}, or have __array__ that gives one, got "
+                f"{type(part).__name__}{f' {part.shape}' if hasattr(part, 'shape') else ''}"
+            )
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array of lazy rows is always a copy")
+        return self[:].astype(dtype or self.dtype)
+
+    def part(self, rows: slice) -> Any:
+        """Some of the rows, for another process: lazy if X has a ``part``, else an array."""
+        return LazyRows(self._X.part(rows)) if hasattr(self._X, "part") else self[rows]
+
+    @property
+    def seconds(self) -> float:
+        """The time that X has spent on its rows so far, if it says so."""
+        return float(getattr(self._X, "seconds", 0.0))
+
+
+def float_rows(X: Any) -> RowSource:
+    """A row source X (`is_row_source`) with float64 or float32 slices; X itself if it is a `RowSource`."""
+    return X if isinstance(X, RowSource) else LazyRows(X)
+
+
 def is_row_source(X: Any) -> bool:
-    """Whether X is a lazy 2-D array (``shape``, ``dtype``, ``X[a:b]``), which is streamed unchecked.
+    """Whether X is a lazy 2-D array (``shape``, ``dtype``, ``X[a:b]``), which `float_rows` converts slice by slice.
 
     Arrays, sparse matrices and data frames are not lazy: they are validated as scikit-learn does it.
     """

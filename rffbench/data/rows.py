@@ -11,12 +11,12 @@ from rffbench.data import store
 from rffbench.data.cards import Card
 from rffbench.data.preprocess import Preprocessor
 from rffbench.data.streams import Stream, shifted
-from rffbench.rowsource import clock, since
+from rffbench.rowsource import RowSource, clock, since
 
 BLOCK_ROWS = 8192
 
 
-class Rows:
+class Rows(RowSource):
     """The rows ``index`` of ``base`` (N, d), scaled block by block: an (n, d) array that is never in memory as a whole.
 
     ``rows[a:b]`` (step 1) and ``rows[integers]`` are ndarrays in C order with the ``dtype``; scaling is in float64.
@@ -27,8 +27,6 @@ class Rows:
     With the ``card`` of ``base``, rows are small when they are pickled: the other process opens its own cache. Without
     a card, the whole ``base`` is pickled.
     """
-
-    ndim = 2
 
     def __init__(
         self, base: np.ndarray | Stream, index: np.ndarray | range, preprocess: Preprocessor | None = None,

@@ -22,7 +22,7 @@ from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import MapServes, check_kernel
-from rffbench.rowsource import is_row_source, row_blocks
+from rffbench.rowsource import float_rows, is_row_source, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
@@ -182,8 +182,8 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return out
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as an array or CSR matrix of float64 or float32; a row source is returned unchanged. With ``reset``, for
-        the rows of a fit, γ is learnt too."""
+        """X as an array, CSR matrix or row source of float64 or float32. With ``reset``, for the rows of a fit, γ is
+        learnt too."""
         X = self._validated_rows(X, reset=reset)
         if reset:
             self._fitted_to_sparse = issparse(X)
@@ -194,8 +194,7 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if not is_row_source(X):
             sparse = "csr" if self.accepts_sparse else False
             return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=sparse)
-        if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
-            raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")
+        X = float_rows(X)
         if reset:
             self.n_features_in_ = X.shape[1]
         elif X.shape[1] != self.n_features_in_:

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from rffbench.linalg.centring import nearest_to_mean
-from rffbench.rowsource import BLOCK_ROWS, is_row_source
+from rffbench.rowsource import BLOCK_ROWS, float_rows, is_row_source
 
 LambdaScale = Literal["n", 1]
 """The penalty: n·λ for 'n', λ for 1."""
@@ -84,11 +84,14 @@ class _Estimator(BaseEstimator):
         raise NotImplementedError
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **targets: bool) -> tuple[Any, NDArray]:
-        """X and y of a fit as arrays, X possibly as a CSR matrix; a row source is returned unchanged."""
+        """X and y of a fit as arrays, X possibly as a CSR matrix; a row source as one of float64 or float32."""
         if is_row_source(X):
+            X, y = float_rows(X), np.asarray(y)
+            if len(y) != X.shape[0]:
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(y)]}")
             if reset:
                 self.n_features_in_ = X.shape[1]
-            return self._same_width(X), np.asarray(y)
+            return self._same_width(X), y
         sparse = "csr" if self.accepts_sparse else False
         checked: tuple[Any, NDArray] = validate_data(
             self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse=sparse, reset=reset, **targets
@@ -109,7 +112,7 @@ class _Estimator(BaseEstimator):
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_row_source(X):
-            return self._same_width(X)
+            return self._same_width(float_rows(X))
         sparse = "csr" if self.accepts_sparse else False
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", accept_sparse=sparse)
 

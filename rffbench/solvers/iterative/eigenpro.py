@@ -191,7 +191,7 @@ class _EigenPro(Bandwidth):
         if self._eval_set is not None:
             X, y = self._eval_set
             self.coef_ = coef
-            row["test_error"] = mean_test_error(self, y, self._linear(X))
+            row["test_error"] = mean_test_error(self, y, self._linear(self._validated(X)))  # type: ignore[attr-defined]
         rows.append(row)
 
     def _linear(self, X: Any) -> Numbers:

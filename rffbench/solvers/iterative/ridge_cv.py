@@ -194,6 +194,7 @@ class IterativeRidge:
         row["residual"] = [float(left[columns].max()) for columns in of]
         if self._eval_set is not None:
             rows, y = self._eval_set
+            rows = self._validated(rows)  # type: ignore[attr-defined]
             solutions = [system.solution(X, columns) for columns in of]
             outputs = self._apply(rows, np.hstack([coef for coef, _ in solutions]))
             outputs += np.hstack([intercept + self._y_origin for _, intercept in solutions])

@@ -22,7 +22,7 @@ from rffbench.features.base import not_finite
 from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.triangles import TriangleStack, packed_length
 from rffbench.parameters import WrongParameter
-from rffbench.rowsource import Stopwatch, is_row_source, part
+from rffbench.rowsource import Stopwatch, float_rows, is_row_source, part
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,
@@ -242,6 +242,7 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
         _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
+        X = float_rows(X) if is_row_source(X) else X
         self.n_features_in_ = X.shape[1]
         self._fit_targets(X, LazyTargets(y), y)  # type: ignore[arg-type]
         return self
@@ -267,6 +268,7 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
         _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
+        X = float_rows(X) if is_row_source(X) else X
         self.n_features_in_ = X.shape[1]
         self.classes_ = y.labels
         self._fit_targets(X, LazyTargets(y, y.labels), y)  # type: ignore[arg-type]
