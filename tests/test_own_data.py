@@ -88,7 +88,7 @@ def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
         ("target: b", "target: e", "line 5: datasets.2: other.csv: target: unknown column 'e'"),
         ("target: b", "targets: b", "unknown key 'targets'; did you mean 'target'?"),
         ("name: second", "name: eeg", "there is another dataset called 'eeg' already; give this one a name of its own"),
-        ("target: b", "target: [b]", "line 5"),
+        ("target: b", "target: [b, b]", "line 5: datasets.2: other.csv: target: a column is named twice"),
         ("data/other.csv, target: b", "card.yaml", "card.yaml is a card, which says this itself: change it there"),
         ("task: regression", "task: sorting", "must be classification or regression, not 'sorting'"),
         (
@@ -116,7 +116,7 @@ def test_describe_says_what_it_sees_and_writes_a_card_that_a_config_takes(rffben
     (mine / "cards").mkdir()
     result = rffbench_in(mine, "datasets", "describe", "mine.csv", "--write-card", "cards/written.yaml")
     assert (result.returncode, result.stderr) == (0, "")
-    said = dict(line.split(None, 1) for line in result.stdout.splitlines())
+    said = dict(line.split(None, 1) for line in result.stdout.splitlines() if line[0] != " ")
     assert (said["rows"], said["inputs"], said["delimiter"], said["header"]) == ("20", "3", ",", "no")
     assert (said["target"], said["task"], said["missing"]) == ("column 4 of 4", "classification", "none")
     assert "class         yes: 10, 50.0% (+1)" in result.stdout

@@ -17,10 +17,10 @@ import click
 
 from rffbench.cli.completion import complete_method
 from rffbench.cli.folders import left_out
-from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
+from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option, table_options
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
-from rffbench.cli.running import finish, reasons_of_failures, telling_failures
+from rffbench.cli.running import finish, note_decisions, reasons_of_failures, telling_failures
 from rffbench.cli.sandbox import run_in, sandbox
 from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
@@ -45,8 +45,10 @@ APART = "RFFBENCH_IN_SANDBOX"  # tells a process that it is in one
 @click.option(
     "--data",
     metavar="FILE",
-    help="Which map is best on your own data: a file, or '{path: FILE, target: COLUMN}' as a config has it.",
+    help="Which map is best on your own data: a file, or '{path: FILE, target: COLUMN}' as a config has it. The "
+    "options on how it is read go with it.",
 )
+@table_options
 @click.option(
     "--minutes",
     type=POINTS,
@@ -71,6 +73,7 @@ def board(
     nonce: str | None,
     results: Path,
     workers: int | None,
+    reading: dict[str, Any],
 ) -> int:
     """Show the board, or put a feature map or your own data on it.
 
@@ -86,6 +89,8 @@ def board(
         raise ConfigError("give one of --small, --full, --datasets and --data")
     if save and not (ref and ownfile.is_own(ref)):
         raise ConfigError("--save keeps a map in a file of your own, ./mine.py:MyMap")
+    if reading and not data:
+        raise ConfigError(f"--{next(iter(reading))} says how a file of your own is read, and goes with --data FILE")
     if nonce is not None and not check:
         raise ConfigError("--nonce draws the trials of --check, and goes with it")
     if check:
@@ -93,15 +98,16 @@ def board(
             raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
         return _check_apart(check, nonce or secrets.token_hex(8), workers)
     if ref or data:
-        return _put(ref, data, datasets.split(",") if datasets else (), full, minutes, results, workers, save)
+        names = datasets.split(",") if datasets else ()
+        return _put(ref, data, reading, names, full, minutes, results, workers, save)
     if small or full or datasets or minutes is not None:
         raise ConfigError("give a map, ./mine.py:MyMap or a registered name, or --data FILE")
     return _show(results)
 
 
 def _put(
-    ref: str | None, data: str | None, datasets: Sequence[str], full: bool, minutes: float | None, results: Path,
-    workers: int | None, save: Path | None,
+    ref: str | None, data: str | None, reading: Mapping[str, Any], datasets: Sequence[str], full: bool,
+    minutes: float | None, results: Path, workers: int | None, save: Path | None,
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
     from rffbench.config.grid import Grid
@@ -134,7 +140,8 @@ def _put(
         slow = seconds_a_row(ref)
     if data:
         note(f"reading {data} …")
-        experiment = own_data(data, ref, budget, threads)
+        experiment = own_data(data, ref, budget, threads, reading)
+        note_decisions(experiment.datasets)
         for some in filter(None, (rows_used(Grid(experiment.to_dict())), maps_left_out(experiment))):
             note(some)
     else:

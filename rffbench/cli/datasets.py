@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rffbench.cli.completion import complete_dataset
-from rffbench.cli.options import FILE, json_option, quiet_option
+from rffbench.cli.options import FILE, json_option, quiet_option, table_options
 from rffbench.cli.output import Download, echo, message_of, name_files, note, room, say, write_json
 from rffbench.errors import ConfigError, DataError, RffbenchError
 
@@ -105,25 +105,28 @@ def info(name: str) -> int:
 
 @datasets.command("describe")
 @click.argument("file", type=FILE, metavar="FILE|NAME", shell_complete=complete_dataset)
-@click.option("--target", metavar="COLUMN", help="The target's column, by name or counted from 0. [default: the last]")
-@click.option("--task", type=click.Choice(["classification", "regression"]), help="What the target is.")
+@table_options
 @click.option("--write-card", "card", type=FILE, help="Write a card, FILE.yaml, to be edited.")
-def describe_file(file: Path, target: str | None, task: Any, card: Path | None) -> int:
+def describe_file(file: Path, card: Path | None, reading: dict[str, Any]) -> int:
     """Describe a data file of your own, or a dataset.
 
-    Counts the repeated rows, and the test rows that are also in the training part. A config can name the file, or the
-    card that --write-card writes, by its path.
+    Says how the file is read, and why: delimiter, header, decimal mark, missing values, task, and what is done with
+    each column. The other options overrule that. Counts the repeated rows, and the test rows that are also in the
+    training part. A config can name the file, or the card that --write-card writes, by its path. FILE may be a card,
+    too.
     """
     from rffbench.data import repeated_rows
-    from rffbench.data.cards import is_card
+    from rffbench.data.cards import add_card, is_card, read_card
     from rffbench.data.userfile import described, look, write_card
 
-    if is_card(str(file)) and not file.exists():
-        if target or task or card:
-            raise ConfigError(f"{file} is a dataset with a card; --target, --task and --write-card are for a file")
-        return _describe_dataset(str(file))
-    number = target is not None and target.lstrip("-").isdigit()
-    seen = look(file, target=int(target) if number and target else target, task=task)
+    a_card = file.suffix in (".yaml", ".yml") and file.is_file()
+    if a_card or (is_card(str(file)) and not file.exists()):
+        if given := [*reading, *(["write-card"] if card else [])]:
+            raise ConfigError(
+                f"{file} is a dataset with a card, which says this itself; --{given[0]} is for a file of data"
+            )
+        return _describe_dataset(add_card(read_card(file)) if a_card else str(file))
+    seen = look(file, **reading)
     for what, value in [*described(seen), *([] if seen.faults else repeated_rows(seen.card(), [file]))]:
         echo(f"{what:<14}{value}")
     if card:

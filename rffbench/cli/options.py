@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,59 @@ json_option = click.option(
     "--json", "json_file", is_flag=False, flag_value="-", metavar="[FILE]", callback=_json_file,
     help="Write the result as JSON into FILE; without FILE, print only the JSON.",
 )  # fmt: skip
+
+
+def column(text: str) -> str | int:
+    """A column: its number, if it is one, or its name."""
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _columns(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str | int] | None:
+    return None if value is None else [column(each.strip()) for each in value.split(",") if each.strip()]
+
+
+def _words(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [each.strip() for each in value.split(",") if each.strip()]
+
+
+_TABLE_OPTIONS = {
+    "target": {"metavar": "A[,B]", "help": "The target's column, by name or counted from 0; several for a regression of"
+               " several targets. [default: the last]"},
+    "task": {"type": click.Choice(["classification", "regression"]), "help": "What the target is."},
+    "ignore": {"metavar": "A,B", "callback": _columns, "help": "Columns that are neither input nor target."},
+    "keep": {"metavar": "A,B", "callback": _columns, "help": "Columns that are inputs although they look like IDs, or"
+             " are constant."},
+    "categories": {"metavar": "A,B", "callback": _columns, "help": "Columns whose numbers are codes for words."},
+    "dates": {"metavar": "ignore|parts|FORMAT", "help": "What to do with dates: parts reads year, month, day, weekday"
+              " and hour; a FORMAT such as %d/%m/%Y does, too. [default: ignore]"},
+    "delimiter": {"metavar": "C", "help": "The mark between cells: a character, or tab or blank."},
+    "header/--no-header": {"default": None, "help": "Whether the first line has names."},
+    "comment": {"metavar": "C", "help": "Skip lines that begin with it; '' for no such lines."},
+    "decimal": {"type": click.Choice([".", ","]), "help": "The decimal mark."},
+    "thousands": {"metavar": "C", "help": "The mark between thousands: , . ' or a blank; '' for none."},
+    "missing": {"metavar": "A,B", "callback": _words, "help": "The words for a missing value, beside an empty cell; ''"
+                " keeps NA and None as words. [default: ?, NA, N/A, NaN, null, None]"},
+    "encoding": {"metavar": "NAME", "help": "The text's encoding, such as cp1252."},
+    "sheet": {"metavar": "NAME", "help": "The sheet of a workbook. [default: the first]"},
+    "skip": {"type": click.IntRange(min=0), "metavar": "N", "help": "How many lines come before the table."},
+}  # fmt: skip
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that overrule what is decided of a user's file, by its content; the command gets those that are given as
+    ``reading``, by the names of a config's keys."""
+    names = [name.partition("/")[0] for name in _TABLE_OPTIONS]
+
+    @functools.wraps(command)
+    def with_reading(*args: Any, **given: Any) -> Any:
+        reading = {name: value for name in names if (value := given.pop(name)) is not None}
+        if isinstance(target := reading.get("target"), str):
+            reading["target"] = column(target)
+        return command(*args, reading=reading, **given)
+
+    for name, settings in reversed(_TABLE_OPTIONS.items()):
+        with_reading = click.option(f"--{name}", **settings)(with_reading)  # type: ignore[arg-type]
+    return with_reading
 
 
 class _Place(click.Path):

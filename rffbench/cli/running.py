@@ -26,6 +26,14 @@ NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
 LONG_TO_WRITE = 2_000  # trials whose tables and figures take a minute
 
 
+def note_decisions(datasets: Sequence[str]) -> None:
+    """Print what was decided of the user's own files, and is not seen in them."""
+    from rffbench.data.cards import load_card
+
+    for line in (line for name in datasets for line in load_card(name).decisions):
+        note(line)
+
+
 @click.command()
 @click.argument("config", type=TEXT, shell_complete=complete_config)
 @click.option(
@@ -101,6 +109,7 @@ def run(
     experiment = load_experiment(config)
     if trials is not None:
         experiment = experiment.with_trials(trials)
+    note_decisions(experiment.datasets)
     check_reference(experiment.reference)
     warn_of_cards()
     if (size := experiment.size()) > MANY_TRIALS and not yes:

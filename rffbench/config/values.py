@@ -64,7 +64,13 @@ def column(value: object) -> object:
     return value
 
 
+def columns(value: object) -> object:
+    """A column, or a list of them."""
+    return [*map(column, value)] if isinstance(value, list) and value else column(value)
+
+
 Column = Annotated[StrictStr | StrictInt, BeforeValidator(column)]
+Columns = Annotated[StrictStr | StrictInt | list[StrictStr | StrictInt], BeforeValidator(columns)]
 Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
 PositiveNumber = Annotated[Number, Field(gt=0)]
 PositiveInt = Annotated[StrictInt, Field(gt=0)]
@@ -76,15 +82,16 @@ class OwnData(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     path: StrictStr = Field(
-        description="The file, from the config's folder: .csv, .tsv, .npz, .svm, .libsvm, .txt, .parquet, or one of "
-        "these packed as .gz, .bz2 or .xz. Or a folder of .npy or .parquet shards, or its URL."
+        description="The file, from the config's folder: .csv, .tsv, .xlsx, .parquet, .arff, .npz, .svm, .libsvm, "
+        ".txt, or one of these packed as .gz, .bz2 or .xz. Or a folder of .npy or .parquet shards, or its URL."
     )
     name: Annotated[StrictStr, pattern(r"^\w[\w.-]*$", "letters, digits, '_', '.' or '-'")] | None = Field(
         default=None, description="The name in tables. [default: the file's name]"
     )
-    target: Column | None = Field(
+    target: Columns | None = Field(
         default=None,
-        description="The target's column by name, or counted from 0, negative from the end. [default: the last]",
+        description="The target's column by name, or counted from 0, negative from the end; a list for a regression of "
+        "several targets. [default: the last]",
     )
     task: Literal["classification", "regression"] | None = Field(
         default=None, description="[default: classification for text, two values, or few whole numbers]"
@@ -99,7 +106,36 @@ class OwnData(BaseModel):
     categories: list[StrictStr | StrictInt] = Field(
         default=[], description="Columns whose numbers are codes for words, by name or number; see the step onehot."
     )
-    header: StrictBool | None = Field(default=None, description="Whether the first line has names. [default: guessed]")
+    keep: list[StrictStr | StrictInt] = Field(
+        default=[], description="Columns that are inputs although they look like IDs, or are constant."
+    )
+    dates: StrictStr = Field(
+        default="ignore",
+        description="ignore, or parts: dates are read as year, month, day, weekday and hour; or their format, such as "
+        "'%d/%m/%Y', where the day may be the month.",
+    )
+    header: StrictBool | None = Field(
+        default=None, description="Whether the first line has names. [default: by the content]"
+    )
+    delimiter: StrictStr | None = Field(default=None, description="Between cells. [default: by the content]")
+    comment: StrictStr | None = Field(
+        default=None,
+        description="Lines that begin with it are skipped; '' for no such lines. [default: by the content]",
+    )
+    decimal: Literal[".", ","] | None = Field(default=None, description="The decimal mark. [default: by the content]")
+    thousands: Literal["", ",", ".", " ", "'"] | None = Field(
+        default=None, description="The mark between thousands. [default: by the content]"
+    )
+    missing: list[Annotated[str, BeforeValidator(str)]] | None = Field(
+        default=None,
+        description="The words for a missing value, beside an empty cell; [] keeps NA and None as words. "
+        "[default: ?, NA, N/A, NaN, null, None]",
+    )
+    encoding: StrictStr | None = Field(default=None, description="The text's encoding. [default: by the content]")
+    sheet: StrictStr | None = Field(default=None, description="The sheet of a workbook. [default: the first]")
+    skip: Annotated[StrictInt, Field(ge=0)] | None = Field(
+        default=None, description="How many lines come before the table. [default: by the content]"
+    )
 
 
 def dataset_name(value: Any, info: ValidationInfo) -> Any:
@@ -152,9 +188,11 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
 
 def _of_shards(own: OwnData) -> dict[str, Any]:
     """Check the keys of a folder of shards, which has fewer than a file."""
-    for key in ("ignore", "header", "categories"):
+    for key in sorted(own.model_fields_set - {"path", "name", "target", "task", "split"}):
         if getattr(own, key) != OwnData.model_fields[key].default:
             raise Misplaced(f"{own.path} is a folder of shards, for which there is no {key}", key)
+    if isinstance(own.target, list):
+        raise Misplaced(f"{own.path} is a folder of shards, which has one target", "target")
     split = {"rule": own.split} if isinstance(own.split, str) else own.split
     return {"name": own.name, "target": own.target, "task": own.task, "split": split}
 

@@ -26,7 +26,19 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.data.cells import identity
-from rffbench.data.formats import LAST, Count, CsvFormat, File, Format, Inside, Model, ShardsFormat, Source
+from rffbench.data.dates import parts_of
+from rffbench.data.formats import (
+    LAST,
+    Count,
+    File,
+    Format,
+    Inside,
+    Model,
+    ParquetFormat,
+    RowsFormat,
+    ShardsFormat,
+    Source,
+)
 from rffbench.errors import ConfigError, unknown
 from rffbench.plugins.guarded import load_added
 from rffbench.resources import resource_folder
@@ -123,7 +135,9 @@ class Card(Model):
     mark: str = Field(default="", description="what a table must say wherever it shows this dataset")
     notes: str = ""
 
-    _advice: tuple[str, ...] = PrivateAttr(default=())  # for a user's own file: the steps of preprocess that it needs
+    # For a user's own file: the steps of preprocess that it needs, and what was decided and is not seen in the file.
+    _advice: tuple[str, ...] = PrivateAttr(default=())
+    _decisions: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="before")
     @classmethod
@@ -177,22 +191,22 @@ class Card(Model):
         for key in ("missing", "categories"):
             if outside := [column for column in getattr(self, key) if column >= self.columns]:
                 raise Misplaced(f"{outside[0]}: there are {self.columns} inputs, counted from 0", key)
-        if self.categories and self.format.kind not in ("csv", "parquet"):
+        if self.categories and not isinstance(self.format, RowsFormat | ParquetFormat):
             raise Misplaced(f"are columns of words, which {self.format.kind} has none of", "categories")
         self._columns_are_there()
         return self
 
     def _columns_are_there(self) -> None:
-        """Raise Misplaced if the target or an ignored column of delimited text does not exist, or is named twice."""
-        if not isinstance(self.format, CsvFormat):
+        """Raise Misplaced if the target or an ignored column of rows of cells does not exist, or is named twice."""
+        if self.targets > 1 and self.task != "regression":
+            raise Misplaced("several targets are for a regression", "format", "targets")
+        if not isinstance(self.format, RowsFormat):
             return
         ignored = self.format.ignore or ()
         targets, key = self.format.learnt, "targets" if self.format.targets else "target"
-        if key == "targets" and self.task != "regression":
-            raise Misplaced("several targets are for a regression", "format", key)
-        if key == "targets" and self.format.target != LAST:
+        if key == "targets" and getattr(self.format, "target", None) not in (None, LAST):
             raise Misplaced("takes the place of 'target'; leave one of them out", "format", key)
-        width = self.columns + len(targets) + len(ignored)
+        width = self.cells
         for where, columns in {key: targets, "ignore": ignored}.items():
             for column in columns:
                 if not -width <= column < width:
@@ -206,7 +220,15 @@ class Card(Model):
     @property
     def targets(self) -> int:
         """The number of targets of each row."""
-        return len(self.format.learnt) if isinstance(self.format, CsvFormat) else 1
+        return len(self.format.learnt) if isinstance(self.format, RowsFormat | ParquetFormat) else 1
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of a row in the file: inputs, targets and ignored columns."""
+        if not isinstance(self.format, RowsFormat | ParquetFormat):
+            return self.columns + 1
+        dates = sum(len(parts_of(each)) - 1 for each in (self.format.dates or {}).values())
+        return self.columns - dates + self.targets + len(self.format.ignore or ())
 
     @property
     def n_train(self) -> int:
@@ -238,8 +260,7 @@ class Card(Model):
     @property
     def most_bytes(self) -> int:
         """A bound on the bytes of any of the files, unpacked: unpacking stops there."""
-        ignored = len(self.format.ignore or ()) if isinstance(self.format, CsvFormat) else 0
-        return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * (self.columns + self.targets + ignored))
+        return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * self.cells)
 
     @property
     def content_hash(self) -> str:
@@ -250,6 +271,11 @@ class Card(Model):
     def arrays_hash(self) -> str:
         """SHA-256 (hex) of everything that defines the parsed arrays: the content without the split rule."""
         return self._hash(OF_ARRAYS)
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """Lines on what was decided of a user's own file, by its content; empty for other cards."""
+        return self._decisions
 
     def columns_after(self, steps: Sequence[str]) -> int:
         """The number of columns of a trial's inputs after the ``steps`` of `rffbench.data.preprocess`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,17 @@ Checksum = Annotated[
     ),
 ]
 Count = Annotated[StrictInt, Field(gt=0)]
+
+
+def _encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise ValueError(f"{name!r} is no encoding of Python's, such as cp1252 or utf-16") from None
+    return name
+
+
+Encoding = Annotated[str, AfterValidator(_encoding)]
 
 
 def _inside(name: str) -> str:
@@ -91,40 +103,79 @@ class LibsvmFormat(Model):
     one_hot: Annotated[StrictInt, Field(gt=1)] | None = None
 
 
-class ArffFormat(Model):
-    """Weka's dense ARFF; the last attribute is the target."""
-
-    kind: Literal["arff"]
-
-
 LAST = -1  # the number of the last column
+Character = Annotated[str, yamlfile.pattern(r"^[^\r\n]$", "a single character")]
 
 
-class CsvFormat(Model):
-    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end; or a regression's
-    ``targets`` in several columns.
+class Spelled(Model):
+    """How cells of text are written, where it is not as in most files.
 
-    ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
-    the characters ``quote``, a delimiter is part of a value. A blank as the delimiter means one or more blanks. Lines
-    that begin with ``comment`` are skipped.
+    ``decimal`` is the decimal mark, if it is no point; ``thousands`` is the mark between thousands. ``missing`` are
+    the texts of a missing value beside the empty one, in place of those of `rffbench.data.cells.MISSING`.
     """
 
-    kind: Literal["csv"]
-    target: int = LAST
+    decimal: Literal[","] | None = None
+    thousands: Literal[",", ".", " ", "'"] | None = None
+    missing: tuple[str, ...] | None = None
+
+
+class RowsFormat(Spelled):
+    """Rows of cells with the target in one column, or a regression's ``targets`` in several.
+
+    Columns are counted from 0, negative from the end. ``ignore`` lists those that are neither input nor target; these
+    may hold text. ``dates`` (column → format of ``strptime``) are read as numbers: `rffbench.data.dates`.
+    """
+
     targets: Annotated[tuple[int, ...], Field(min_length=2)] | None = None
-    delimiter: Annotated[str, yamlfile.pattern(r"^[^\"\r\n]$", "a single character, and no quote")] = ","
-    header: bool = False
     ignore: tuple[int, ...] | None = None
-    quote: Annotated[str, yamlfile.pattern(r"^[^\r\n]$", "a single character")] | None = None
-    comment: Annotated[str, yamlfile.pattern(r"^[^\s]$", "a single character, and no blank")] | None = None
+    dates: dict[int, str] | None = None
 
     @property
     def learnt(self) -> tuple[int, ...]:
         """The columns of the target, or of the targets."""
-        return self.targets or (self.target,)
+        return self.targets or (getattr(self, "target", LAST),)
 
 
-class NpzFormat(Model):
+class ArffFormat(RowsFormat):
+    """Weka's dense ARFF; the target is the last attribute unless ``target`` is given."""
+
+    kind: Literal["arff"]
+    target: int | None = None
+
+    @property
+    def learnt(self) -> tuple[int, ...]:
+        return self.targets or (LAST if self.target is None else self.target,)
+
+
+class CsvFormat(RowsFormat):
+    """Delimited text.
+
+    Between two of the characters ``quote``, a delimiter is part of a value. A blank as the delimiter means one or more
+    blanks. Lines that begin with ``comment`` are skipped, and so are the first ``skip`` lines. The default ``encoding``
+    is UTF-8, with or without a byte order mark.
+    """
+
+    kind: Literal["csv"]
+    target: int = LAST
+    delimiter: Annotated[str, yamlfile.pattern(r"^[^\"\r\n]$", "a single character, and no quote")] = ","
+    header: bool = False
+    quote: Character | None = None
+    comment: Annotated[str, yamlfile.pattern(r"^[^\s]$", "a single character, and no blank")] | None = None
+    skip: Count | None = None
+    encoding: Encoding | None = None
+
+
+class XlsxFormat(RowsFormat):
+    """One sheet of an Excel workbook; without ``sheet``, the first one. The first ``skip`` rows are no part of it."""
+
+    kind: Literal["xlsx"]
+    target: int = LAST
+    header: bool = False
+    sheet: str | None = None
+    skip: Count | None = None
+
+
+class NpzFormat(Spelled):
     """NumPy's archive: the array ``inputs`` is (n, d), the array ``target`` (n,), of numbers or of text."""
 
     kind: Literal["npz"]
@@ -132,12 +183,19 @@ class NpzFormat(Model):
     target: str = "y"
 
 
-class ParquetFormat(Model):
-    """Parquet, read by pandas: the column ``target``, and numbers in all others except those of ``ignore``."""
+class ParquetFormat(Spelled):
+    """Parquet, read by pandas: the column ``target``, or a regression's ``targets``, and inputs in all others except
+    those of ``ignore``. ``dates`` are as in `RowsFormat`."""
 
     kind: Literal["parquet"]
     target: str
+    targets: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
     ignore: tuple[str, ...] | None = None
+    dates: dict[str, str] | None = None
+
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        return self.targets or (self.target,)
 
 
 class IdxFormat(Model):
@@ -213,7 +271,7 @@ class ShardsFormat(Model):
 
 
 Format = Annotated[
-    LibsvmFormat | ArffFormat | CsvFormat | NpzFormat | ParquetFormat | IdxFormat | MatFormat | SklearnFormat
-    | SyntheticFormat | GeneratedFormat | ShardsFormat,
+    LibsvmFormat | ArffFormat | CsvFormat | XlsxFormat | NpzFormat | ParquetFormat | IdxFormat | MatFormat
+    | SklearnFormat | SyntheticFormat | GeneratedFormat | ShardsFormat,
     Field(discriminator="kind"),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -9,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rffbench.data.delimited import LINE_SHOWN
+from rffbench.data.texts import LINE_SHOWN
 
 BLOCK_LINES = 1000
 MOST_INDEX = 2**31 - 1  # the largest index: scikit-learn reads 32-bit numbers
@@ -19,6 +20,8 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
     """(X, y) of a LIBSVM file, X in CSR form; ValueError names the first line that cannot be read."""
     from sklearn.datasets import load_svmlight_file
 
+    if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        stream.seek(0)
     try:
         return load_svmlight_file(stream, n_features=columns, zero_based=False)
     except (ValueError, OverflowError) as error:
@@ -38,6 +41,8 @@ def _wrong_first(stream: BinaryIO, columns: int | None) -> Iterator[tuple[int, b
     """The numbered lines from the first block on that cannot be read: to read each line by itself takes 100 µs."""
     from sklearn.datasets import load_svmlight_file
 
+    if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        stream.seek(0)
     lines = enumerate(stream, 1)
     while block := list(islice(lines, BLOCK_LINES)):
         try:
@@ -69,10 +74,12 @@ def _line(stream: BinaryIO, row: int) -> int:
 def _svmlight_fault(line: str, most: int) -> str:
     """The rule that a line of a LIBSVM file breaks, with ``most`` as the largest index; empty if it breaks no rule."""
     label, *pairs = line.partition("#")[0].split() or [""]
+    if "," in label and all(map(_is_number, label.split(","))):
+        return f"it has several labels, {label}: a multilabel file, of which rffbench learns one label at a time; "
     if not _is_number(label):
         return f"the label {label!r} is not a number; "
     last = 0
-    for pair in pairs:
+    for pair in pairs[1:] if pairs and pairs[0].startswith("qid:") else pairs:
         index, colon, value = pair.partition(":")
         if not (colon and index.isdecimal()):
             return f"{pair!r} is not index:value; "

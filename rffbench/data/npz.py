@@ -52,7 +52,12 @@ class Npz:
                 raise ValueError(f"{name} {problem}")
             y = np.frombuffer(exactly(content, rows * dtype.itemsize), dtype=dtype)
         if dtype.kind == "S":
-            return np.array([each.decode() for each in y], dtype=object)
+            try:
+                return np.array([each.decode() for each in y], dtype=object)
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"{name} has bytes that are not UTF-8 text; save text as NumPy's: y.astype(str)"
+                ) from None
         exact = dtype.kind not in "iu" or np.array_equal(y.astype(np.float64).astype(dtype), y)
         return y.astype(np.float64) if dtype.kind in "fiub" and exact else np.array([*map(str, y)], dtype=object)
 

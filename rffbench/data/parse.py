@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import struct
-import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from rffbench.data import dates
+from rffbench.data.arff import arff_rows, attributes
 from rffbench.data.cards import Card
-from rffbench.data.delimited import Lines, Pairs, coded, not_utf8, read_delimited
+from rffbench.data.cells import Spelling, spelling_of
+from rffbench.data.delimited import Pairs, coded, read_delimited, read_rows
 from rffbench.data.formats import (
     ArffFormat,
     CsvFormat,
@@ -32,10 +35,13 @@ from rffbench.data.formats import (
     Part,
     SklearnFormat,
     SyntheticFormat,
+    XlsxFormat,
 )
 from rffbench.data.libsvm import not_finite, svmlight
 from rffbench.data.npz import BLOCK_BYTES, Npz
+from rffbench.data.texts import Lines, not_utf8
 from rffbench.data.unpack import Unpackable, exactly, members, open_content
+from rffbench.data.xlsx import padded, xlsx_rows
 from rffbench.errors import DataError
 
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
@@ -123,6 +129,7 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
     if isinstance(card.format, NpzFormat):
         archive, done = Npz(stream), 0
         y = archive.target(card.format.target, archive.shape(card.format.inputs)[0], card.format.inputs)
+        y = _spelled(y, card, card.format, card.format.target)
         for X in archive.rows(card.format.inputs):
             yield Block(X, y[done : done + len(X)], file.part)
             done += len(X)
@@ -133,7 +140,9 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
     if isinstance(card.format, LibsvmFormat):
         pairs = _libsvm(card, stream)
     elif isinstance(card.format, ArffFormat):
-        pairs = _arff(card, stream)
+        pairs = _arff(card, card.format, stream)
+    elif isinstance(card.format, XlsxFormat):
+        pairs = _xlsx(card, card.format, stream)
     else:
         assert isinstance(card.format, CsvFormat)
         pairs = read_delimited(card, card.format, stream)
@@ -176,89 +185,98 @@ def read_parquet(stream: BinaryIO) -> Any:
     try:
         if magic != PARQUET:
             raise ValueError
-        return pandas.read_parquet(io.BytesIO(magic + stream.read()))
+        content = io.BytesIO(magic + stream.read())
+        table = pandas.read_parquet(content)
     except ImportError:
         missing = "Parquet is read by pyarrow, which is missing: pip install 'rffbench[shards]'; or save it as CSV"
         raise ValueError(missing) from None
     except ValueError as error:
+        names: list[str] = []
+        with suppress(Exception):  # pandas refuses names that are equal
+            import pyarrow.parquet
+
+            content.seek(0)
+            names = pyarrow.parquet.read_schema(content).names
+        _check_names(names)
         raise ValueError("it is not a Parquet file, or a damaged one") from error
+    _check_names([str(name) for name in table.columns])
+    return table
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"several columns are called {twice[0]!r}; give each a name of its own")
 
 
 def _parquet(card: Card, layout: ParquetFormat, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    X = table.drop(columns=[layout.target, *(layout.ignore or ())])
-    columns = []
-    for i in range(X.shape[1]):
-        values = numbers_or_texts(X.iloc[:, i], words=i in card.categories)
-        columns.append(_numbers(values, card.categories.get(i), X.columns[i]))
-    target = numbers_or_texts(table[layout.target])
-    if card.task == "regression":
-        target = _numbers(target, None, layout.target)
-    return np.column_stack(columns), target
+    names = [str(name) for name in table.columns]
+    for name in (*layout.learnt, *(layout.ignore or ())):
+        if name not in names:
+            raise ValueError(f"it has no column {name!r}")
+    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing)
+    columns: list[np.ndarray] = []
+    for i, name in enumerate(names):
+        if name in layout.learnt or name in (layout.ignore or ()):
+            continue
+        values = numbers_or_texts(table.iloc[:, i], words=len(columns) in card.categories)
+        if name in (layout.dates or {}):
+            columns += [*dates.numbers(values.tolist(), (layout.dates or {})[name]).T]
+        else:
+            columns.append(_numbers(values, card.categories.get(len(columns)), name, spelling))
+    targets = [
+        _spelled(numbers_or_texts(table.iloc[:, names.index(name)]), card, layout, name) for name in layout.learnt
+    ]
+    return np.column_stack(columns), targets[0] if len(targets) == 1 else np.column_stack(targets)
 
 
-def _numbers(values: np.ndarray, words: Sequence[str] | None, name: object) -> np.ndarray:
+def _numbers(values: np.ndarray, words: Sequence[str] | None, name: object, spelling: Spelling) -> np.ndarray:
     """A column as numbers; texts are `coded`."""
-    places = [f"row {row + 1}, column {name!r}" for row in range(len(values))] if values.dtype == object else []
-    return coded(values.tolist(), words, places) if places else values
+    if values.dtype != object:
+        return values
+    return coded(values.tolist(), words, lambda row: f"row {row + 1}, column {name!r}", spelling)
+
+
+def _spelled(y: np.ndarray, card: Card, layout: ParquetFormat | NpzFormat, name: object) -> np.ndarray:
+    """A target as the task has it: numbers, or labels in their usual spelling."""
+    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing)
+    if card.task == "regression":
+        return _numbers(y, None, name, spelling)
+    return y if y.dtype != object else np.array([spelling.label(text) for text in y], dtype=object)
 
 
 def numbers_or_texts(column: Any, *, words: bool = False) -> np.ndarray:
-    """A column of pandas as float64, with NaN for a missing value. A column of text, or of ``words``, as texts, with an
-    empty text for a missing value."""
-    import pandas.api.types
+    """A column of pandas as float64, with NaN for a missing value; also one of decimals. A column of text, of dates, of
+    whole numbers that float64 cannot represent, or of ``words``, as texts, with an empty text for a missing value."""
+    import pandas.api.types as types
 
-    if pandas.api.types.is_numeric_dtype(column) and not words:
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     missing = column.isna().to_numpy()
+    if types.is_object_dtype(column) and not words:
+        there = column[~missing]
+        if len(there) and all(isinstance(each, Decimal | int | float) for each in there):
+            return np.array([math.nan if none else float(each) for none, each in zip(missing, column, strict=True)])
+    if types.is_numeric_dtype(column) and not words:
+        values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if not types.is_integer_dtype(column) or missing.any() or (abs(values) <= 2**53).all():
+            return values
+    if types.is_datetime64_any_dtype(column):
+        column = column.dt.tz_localize(None) if getattr(column.dt, "tz", None) is not None else column
+        midnight = column.isna() | (column == column.dt.normalize())
+        column = column.dt.strftime("%Y-%m-%d" if midnight.all() else "%Y-%m-%d %H:%M:%S")
     return np.array(["" if none else str(each) for none, each in zip(missing, column, strict=True)], dtype=object)
 
 
-def _arff(card: Card, stream: BinaryIO) -> Pairs:
+def _arff(card: Card, layout: ArffFormat, stream: BinaryIO) -> Pairs:
     """The rows of an ARFF file. Of its header, only the number of attributes is used."""
-    attributes = 0
-    lines = Lines(stream)
-    for line in lines:
-        keyword = line.strip().lower()
-        attributes += keyword.startswith("@attribute")
-        if keyword.startswith("@data"):
-            break
-    else:
-        raise ValueError("it has no @data line")
-    vocabulary: dict[str, int] = {}
-    converters: dict[int | str, Any] | None = None
-    if card.task == "classification":  # a class label is any text
-        converters = {-1: lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))}
-    while True:
-        lines.numbers.clear()
-        try:
-            with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
-                table = np.loadtxt(
-                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters, encoding="utf-8",
-                    delimiter=",", comments="%", quotechar="'",
-                )  # fmt: skip
-        except UnicodeDecodeError:
-            raise
-        except ValueError as error:
-            raise ValueError(_loadtxt_fault(lines, str(error))) from error
-        if not len(table):
-            return
-        if not (finite := np.isfinite(table)).all() and len(lines.numbers) >= len(table):
-            row, column = np.argwhere(~finite)[0]
-            place = f"line {lines.numbers[row]}, column {column + 1}"
-            raise ValueError(f"{place}: {table[row, column]} is not a finite number")
-        if table.shape[1] != attributes:
-            raise ValueError(f"its rows have {table.shape[1]} values, its header {attributes} attributes")
-        target = table[:, -1]
-        yield table[:, :-1], np.array(list(vocabulary), dtype=object)[target.astype(int)] if vocabulary else target
+    lines = Lines(stream, "%")
+    width = len(attributes(lines))
+    yield from read_rows(card, layout, arff_rows(lines, width))
 
 
-def _loadtxt_fault(lines: Lines, message: str) -> str:
-    """An error message of `numpy.loadtxt` with the line that it read last."""
-    if cell := re.search(r"could not convert string (.*) to float64 at row \d+, column (\d+)", message):
-        return f"line {lines.number}, column {cell[2]}: {cell[1]} is not a number"
-    if widths := re.search(r"the number of columns changed from (\d+) to (\d+)", message):
-        return f"line {lines.number} has {widths[2]} values, the lines before it {widths[1]}"
-    return f"line {lines.number}: {message}" if lines.number else message
+def _xlsx(card: Card, layout: XlsxFormat, stream: BinaryIO) -> Pairs:
+    rows = padded(xlsx_rows(stream, layout.sheet, layout.skip), card.cells)
+    if layout.header:
+        next(rows, None)
+    yield from read_rows(card, layout, rows, row="row")
 
 
 def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) -> Iterator[Block]:

@@ -12,7 +12,8 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,27 +24,18 @@ import numpy as np
 from pydantic import ValidationError
 
 from rffbench import files, yamlfile
-from rffbench.data import delimited, openml
+from rffbench.data import openml
 from rffbench.data.cards import Card, is_card, load_card, own_card, rule_in_rows
-from rffbench.data.cells import (
-    MISSING,
-    MOST_CLASSES,
-    Content,
-    Findings,
-    Inputs,
-    few_whole,
-    is_finite,
-    label_order,
-    label_text,
-    merged,
-)
-from rffbench.data.delimited import SAMPLE_LINES, column_of, written
+from rffbench.data.cells import MOST_CLASSES, few_whole, is_finite, label_order, label_text, merged
+from rffbench.data.columns import Content, Decision
+from rffbench.data.content import said_of_columns, see
+from rffbench.data.dialect import SAMPLE_CHARACTERS, SAMPLE_LINES
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
 from rffbench.data.formats import ShardsFormat, Source
-from rffbench.data.libsvm import not_finite, svmlight
-from rffbench.data.npz import Npz
-from rffbench.data.parse import TOO_LARGE, numbers_or_texts, read_parquet
+from rffbench.data.parse import PARQUET, TOO_LARGE
 from rffbench.data.shards import is_url
+from rffbench.data.sheet import Options
+from rffbench.data.texts import LINE_SHOWN, Lines, beginning, encoding_of
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError
 from rffbench.text import in_one_line
@@ -51,13 +43,14 @@ from rffbench.text import in_one_line
 PACKED = (".gz", ".bz2", ".xz")
 KINDS = {
     ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".parquet": "parquet",
-    ".txt": "text",
+    ".arff": "arff", ".xlsx": "xlsx", ".txt": "text",
 }  # fmt: skip
-LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
+LIBSVM_LINE = re.compile(r"\s*([-+.\w]+(,[-+.\w]+)*\s+)?(qid:\w+\s+)?\d+:[-+.\w]+(\s|$)")
+MULTILABEL_LINE = re.compile(r"(\s*[-+.\w]+(,[-+.\w]+)+\s+|\s*)(qid:\w+\s+)?\d+:[-+.\w]+(\s|$)")
 NAMES_SHOWN = 12  # names of inputs in a description
 CLASSES_SHOWN = 40  # classes in a description
+COLUMNS_SHOWN = 30  # columns in a description
 MOST_CARD = 100_000_000  # bytes of a card in the cache, which may have many words
-MOST_COLUMNS = 1_000_000  # rows are stored dense: one row of that width takes 8 MB
 
 Task = Literal["classification", "regression"]
 
@@ -74,6 +67,13 @@ class Seen:
     positive: str | None
     faults: list[str]
     fields: dict[str, Any] = field(repr=False)  # the card's
+    why: str = ""  # of the task
+
+    @property
+    def decisions(self) -> list[str]:
+        """What was decided, and is not what one sees in the file: a line each, to be said aloud."""
+        unusual = [f"{what}: {why}" for what, why in self.content.notes if what not in ("delimiter", "header", "names")]
+        return [*unusual, *said_of_columns(self.content.decisions)]
 
     def card(self) -> Card:
         """The card; DataError if the file cannot be used, ConfigError if the split does not fit it."""
@@ -82,6 +82,7 @@ class Seen:
         try:
             card = Card.model_validate(self.fields)
             card._advice = tuple(f"{self.path.name}: {each}" for each in self.content.inputs.advice)
+            card._decisions = tuple(f"{self.path.name}: {each}" for each in self.decisions)
         except ValidationError as error:
             raise ConfigError(f"{self.path.name}: {'; '.join(_said(each) for each in error.errors())}") from None
         size = _bytes(self.path)
@@ -98,57 +99,77 @@ def kind_of(path: str | Path) -> str | None:
     return KINDS.get(_endings(Path(path))[0])
 
 
-def _kind_of_lines(path: Path) -> str:
+def kind_of_content(path: Path) -> str:
+    """The format of the file at ``path``: by its first bytes, its name, or its first lines. DataError for what is known
+    to be no table, ConfigError for what is no text either."""
+    begins = beginning(path)
+    if begins.startswith(PARQUET):
+        return "parquet"
+    kind = kind_of(path)
+    if begins.startswith(b"PK"):
+        return "xlsx" if kind == "xlsx" or b"[Content_Types].xml" in begins or b"xl/" in begins else "npz"
+    if kind not in (None, "text", "csv"):
+        return kind or ""
+    return _kind_of_lines(path, kind == "csv")
+
+
+def _kind_of_lines(path: Path, is_csv: bool) -> str:
     """The format by a text's first lines, for names that do not tell it, such as UCI's ``.data``."""
-    with open_content(path, path.name) as stream:
-        sample = list(islice(iter(lambda: stream.readline(CHUNK), b""), SAMPLE_LINES))
-    if any(b"\0" in line for line in sample):
-        raise ConfigError(
-            f"{path.name}: data by path is text (CSV, LIBSVM), .npz or .parquet, or these with {', '.join(PACKED)}; "
-            "this is none of them"
-        )
-    if re.match(rb"\s*[@%]", next((line for line in sample if line.strip()), b"")):
-        raise ConfigError(f"{path.name}: looks like ARFF, which only a card can read; save it as CSV, or write a card")
-    return "libsvm" if any(map(LIBSVM_LINE.match, sample)) else "csv"
+    encoding, _ = encoding_of(path)
+    sample = list[str]()
+    with open_content(path, path.name, text=True) as stream:
+        for line in islice(Lines(stream, None, encoding), SAMPLE_LINES):
+            sample += [line[:SAMPLE_CHARACTERS]] if line.strip() else []
+    begins = next((line.strip().lower() for line in sample if not line.lstrip().startswith("%")), "")
+    if begins.startswith(("@relation", "@attribute")):
+        return "arff"
+    if begins.startswith(("{", "[")) and not is_csv and begins.rstrip(",").endswith(("{", "[", "}", "]")):
+        raise ConfigError(f"{path.name}: looks like JSON, which is not read; save it as CSV")
+    lines = [line for line in sample if not line.startswith("#")]
+    if lines and sum(map(bool, map(LIBSVM_LINE.match, lines))) >= (0.9 * len(lines) if is_csv else 1):
+        if multilabel := next((line for line in lines if MULTILABEL_LINE.match(line)), None):
+            raise ConfigError(
+                f"{path.name}: {multilabel.strip()[:LINE_SHOWN]!r} has several labels, or none: a multilabel file in "
+                "LIBSVM's format; rffbench learns one label a row: write a file for each label"
+            )
+        return "libsvm"
+    return "csv"
 
 
 def look(
-    path: Path, *, name: str | None = None, target: str | int | None = None, task: Task | None = None,
-    split: str | Mapping[str, Any] | None = None, ignore: tuple[str | int, ...] = (), header: bool | None = None,
-    categories: tuple[str | int, ...] = (),
+    path: Path, *, name: str | None = None, split: str | Mapping[str, Any] | None = None, **given: Any
 ) -> Seen:  # fmt: skip
     """The content of the file at ``path``.
 
-    ``target``, ``ignore`` and ``categories`` (numbers that mean words) are columns, by name or number from 0, negative
-    from the end (for an .npz, the arrays' names). Everything that is not given is guessed. ConfigError if there is no
-    such file or column, DataError if the file cannot be read in the format that its name says.
+    ``given`` are the `Options`; everything that is not given is decided by the content. ``name`` is the dataset's,
+    ``split`` the rule by which trials share its rows. ConfigError if there is no such file or column, DataError if the
+    file cannot be read in the format that it has.
     """
-    kind = kind_of(path)
     if re.match(r"https?:/", str(path)):
         raise ConfigError(f"{str(path).replace(':/', '://')}: is a URL; download it and give the file")
+    options = Options.of(given)
     _find(path)
     stem = path.name[: len(path.name) - sum(map(len, _endings(path)))]
     name = name or re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "data"
+    with naming(path):
+        content = see(path, kind_of_content(path), options)
+    return _taken_for(path, name, content, options.task, split)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A context that turns errors of reading ``path`` into ConfigErrors and DataErrors that name it."""
     try:
-        if kind in (None, "text"):
-            kind = _kind_of_lines(path)
-        if kind == "csv":
-            content = delimited.see(path, target, task, ignore, header, categories)
-        elif kind == "parquet":
-            content = _see_parquet(path, target, ignore, categories)
-        else:
-            if ignore or categories:
-                key = "ignore" if ignore else "categories"
-                raise ConfigError(f"{path.name}: {key} is for columns of .csv, .tsv and .parquet files")
-            content = {"npz": _see_npz, "libsvm": _see_libsvm}[kind](path, target)
-    except (ConfigError, DataError):
+        yield
+    except (ConfigError, DataError) as error:
+        if not str(error).startswith(path.name):
+            raise type(error)(f"{path.name}: {error}") from None
         raise
     except MemoryError as error:
         raise DataError(f"{path.name}: {TOO_LARGE}") from error
     except Exception as error:  # readers of other libraries raise many things
         what = f"it {error}" if isinstance(error, Unpackable) else error
-        raise DataError(f"{path.name}: cannot be read as {kind or 'text'}: {what}") from error
-    return _taken_for(path, name, content, task, split)
+        raise DataError(f"{path.name}: cannot be read as {kind_of(path) or 'text'}: {what}") from error
 
 
 def _taken_for(
@@ -156,20 +177,28 @@ def _taken_for(
 ) -> Seen:
     """The file with its task, its classes and the faults of its target."""
     y, faults = content.target, list(content.inputs.faults)
-    words = y.dtype == object
+    words, several = y.dtype == object, y.ndim > 1
     asked = task
+    if several and task == "classification":
+        raise ConfigError(f"{path.name}: task: several targets are for a regression")
     if task is None:
-        task = "classification" if words or not np.isfinite(y).all() or few_whole(y) else "regression"
+        is_classes = not several and (words or not np.isfinite(y).all() or few_whole(y))
+        task = "classification" if is_classes else "regression"
     classes: dict[str, int] = {}
     if task == "classification":
         counts = merged(Counter(map(str if words else label_text, y)))
         counts.pop("", None)
         classes = {label: counts[label] for label in sorted(counts, key=label_order)}
-    values = len(classes) if task == "classification" else len(np.unique(y.astype(str)))
+    values = (
+        len(classes)
+        if task == "classification"
+        else min(len(np.unique(each.astype(str))) for each in y.reshape(len(y), -1).T)
+    )
     if not faults and values < 2:
-        what = "a second value" if asked != "classification" and is_finite(str(y[0])) else "a second class"
-        faults.append(f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
-                      f"{_OTHER_TARGET}")  # fmt: skip
+        first = str(y.flat[0])
+        what = "a second value" if asked != "classification" and is_finite(first) else "a second class"
+        there = f"the target, {content.target_name}, is {first!r} in all {len(y)} rows"
+        faults.append(f"{there}: {what} is needed; {_OTHER_TARGET}")
     if not faults and MOST_CLASSES < len(classes) == len(y):
         each = f"the target, {content.target_name}, is another one in each of the {len(y)} rows"
         faults.append(f"{each}; {_OTHER_TARGET}")
@@ -187,102 +216,20 @@ def _taken_for(
         "files": [{"name": path.name, "checksum": f"sha256:{digest}", "urls": [path.absolute().as_uri()]}],
         "folder": f"{name}-{digest[:12]}", "licence": "not stated", "citation": "a user's own data",
     }  # fmt: skip
-    return Seen(path, name, content, task, classes, positive, faults, fields)
+    return Seen(path, name, content, task, classes, positive, faults, fields, _why(asked, y, task, len(classes)))
+
+
+def _why(asked: Task | None, y: np.ndarray, task: Task, classes: int) -> str:
+    """Why the target is taken for a task's."""
+    if asked:
+        return "as given"
+    if task == "regression":
+        values = len(np.unique(y)) if y.ndim == 1 else 0
+        return f"{values:,} different numbers" if values else f"{y.shape[1]} targets"
+    return f"{classes} different {'words' if y.dtype == object and not all(map(is_finite, y)) else 'numbers'}"
 
 
 _OTHER_TARGET = "if another column is the target, give it: {path: …, target: …}"
-
-
-# ---- The other formats -------------------------------------------------------------------------------------
-
-
-def _see_libsvm(path: Path, target: str | int | None) -> Content:
-    if target is not None:
-        raise ConfigError(f"{path.name}: target: a LIBSVM file has its target at the beginning of each line")
-    with open_content(path, path.name, text=True) as stream:
-        X, y = svmlight(stream)
-        found = Findings()
-        if fault := not_finite(X, y, stream):
-            found.faults.append(fault)
-    if not len(y):
-        raise DataError(f"{path.name}: is empty; it must have one line per row")
-    if not X.nnz:
-        raise DataError(f"{path.name}: no line has an input, index:value")
-    if X.shape[1] > MOST_COLUMNS:
-        raise DataError(f"{path.name}: the largest index is {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read")
-    return Content({"kind": "libsvm"}, X.shape[1], y, "the number at the beginning of each line", [], found)
-
-
-def _see_npz(path: Path, target: str | int | None) -> Content:
-    if isinstance(target, int):
-        raise ConfigError(f"{path.name}: target: {target}: give the name of the array in the .npz")
-    with open_content(path, path.name) as stream:
-        archive = Npz(stream)
-        names = archive.names
-        others = [name for name in names if name != (target or "y")]
-        inputs = "X" if "X" in others else others[0] if len(others) == 1 else "X"
-        label = target or "y"
-        if target is None and "y" not in names and len(names) == 2 and "X" in names:
-            label = next(name for name in names if name != "X")
-        if inputs not in names or label not in names:
-            raise ConfigError(
-                f"{path.name}: holds {', '.join(names) or 'no array'}; the inputs must be X, or the only array beside "
-                f"the target, and the target {target or 'y, or be named: {path: …, target: …}'}"
-            )
-        rows, columns = archive.shape(inputs)
-        if not rows or not columns:
-            raise DataError(f"{path.name}: {inputs} has no {'columns' if rows else 'rows'}")
-        y = archive.target(label, rows, inputs)
-        found = Inputs(columns)
-        for X in archive.rows(inputs):
-            found.add_numbers(X)
-
-    def place(row: int, column: int) -> str:
-        return f"row {row}, column {column + 1} of {inputs}"
-
-    findings = found.findings(place, lambda columns: f"leave columns {columns} out of {inputs}")
-    if y.dtype != object and not np.isfinite(y).all():
-        findings.faults.append(f"row {np.argmin(np.isfinite(y)) + 1} of {label} is missing or not finite")
-    layout = {"kind": "npz", "inputs": inputs, "target": label}
-    return Content(layout, columns, y, f"the array {label}", [], findings)
-
-
-def _see_parquet(
-    path: Path, target: str | int | None, ignore: tuple[str | int, ...], categories: tuple[str | int, ...]
-) -> Content:
-    with open_content(path, path.name) as stream:
-        table = read_parquet(stream)
-    names = [str(name) for name in table.columns]
-    if not len(table):
-        raise DataError(f"{path.name}: has no rows")
-    at = column_of(path, "target", -1 if target is None else target, names, len(names))
-    ignored = [column_of(path, "ignore", each, names, len(names)) for each in ignore]
-    columns = [column for column in range(len(names)) if column != at and column not in ignored]
-    if not columns:
-        raise ConfigError(f"{path.name}: beside the target, {names[at]!r}, there is no input")
-    declared = [column_of(path, "categories", each, names, len(names)) for each in categories]
-    if strange := [given for given, column in zip(categories, declared, strict=True) if column not in columns]:
-        raise ConfigError(f"{path.name}: categories: {strange[0]!r} is not an input")
-    found = Inputs(len(columns), [columns.index(column) for column in declared])
-    found.rows = len(table)
-    for i, column in enumerate(columns):
-        found.add_column(i, numbers_or_texts(table.iloc[:, column], words=column in declared))
-
-    def place(row: int, column: int) -> str:
-        return f"row {row}, column {names[columns[column]]!r}"
-
-    def leave_out(inputs: list[int]) -> str:
-        return f"{{path: …, ignore: {written([names[columns[i]] for i in inputs])}}}"
-
-    findings = found.findings(place, leave_out)
-    y = numbers_or_texts(table.iloc[:, at])
-    wrong = np.array([not each or each.casefold() in MISSING for each in y]) if y.dtype == object else ~np.isfinite(y)
-    if wrong.any():
-        findings.faults.append(f"row {wrong.argmax() + 1}, column {names[at]!r}: the value is missing or not finite")
-    layout: dict[str, Any] = {"kind": "parquet", "target": names[at]}
-    if ignored:
-        layout["ignore"] = [names[column] for column in ignored]
-    return Content(layout, len(columns), y, repr(names[at]), [names[i] for i in columns], findings)
 
 
 # ---- Paths and messages ------------------------------------------------------------------------------------
@@ -364,25 +311,46 @@ def openml_card(reference: str) -> Card:
 
 
 def described(seen: Seen) -> list[tuple[str, str]]:
-    """The description of a file: pairs (what, value)."""
+    """The description of a file: pairs (what, value). Each decision is said with its reason, and of each column what
+    is done with it."""
     content, layout = seen.content, seen.content.format
     rows = len(content.target)
     said = [("file", seen.path.name), ("format", layout["kind"]), ("rows", f"{rows}"), ("inputs", f"{content.columns}")]
     if content.names:
         shown = ", ".join(in_one_line(name) or "''" for name in content.names[:NAMES_SHOWN])
         said.append(("", shown + (", …" if len(content.names) > NAMES_SHOWN else "")))
+    whys = dict(content.notes)
     if layout["kind"] == "csv":
         delimiter = {"\t": "tab", " ": "space"}.get(layout["delimiter"], layout["delimiter"])
-        said += [("delimiter", delimiter), ("header", "yes" if layout["header"] else "no")]
-    said += [("target", content.target_name), ("task", seen.task)]
+        said += _with_why("delimiter", delimiter, whys.pop("delimiter", ""))
+    if "header" in layout:
+        said += _with_why("header", "yes" if layout["header"] else "no", whys.pop("header", ""))
+    said += [(what, in_one_line(why)) for what, why in whys.items()]
+    said += [("target", content.target_name), *_with_why("task", seen.task, seen.why)]
     for label, count in islice(seen.classes.items(), CLASSES_SHOWN):
         role = " (+1)" if label == seen.positive else " (−1)" if seen.positive else ""
         said.append(("class", f"{' '.join(label.split())}: {count}, {count / rows:.1%}{role}"))
     if (more := len(seen.classes) - CLASSES_SHOWN) > 0:
         said.append(("", f"and {more} classes more"))
+    said += [("column", in_one_line(each)) for each in _columns(content.decisions)]
     said += [("missing", f"{sum(content.inputs.missing.values()) + content.inputs.targets_missing or 'none'}")]
     said += [("needs", advice) for advice in content.inputs.advice]
     return [*said, *(("fault", fault) for fault in seen.faults)]
+
+
+def _with_why(what: str, value: str, why: str) -> list[tuple[str, str]]:
+    return [(what, value), *([("", in_one_line(why))] if why else [])]
+
+
+def _columns(decisions: Sequence[Decision]) -> list[str]:
+    """What is done with each column; of more columns than can be shown, with those that are no plain numbers."""
+    lines = [f"{each.title}: {'ignored, ' if each.use == 'ignored' else ''}{each.why}" for each in decisions]
+    if len(lines) <= COLUMNS_SHOWN:
+        return lines
+    odd = [line for line, each in zip(lines, decisions, strict=True) if each.why != "numbers"]
+    more = len(odd) - COLUMNS_SHOWN
+    plain = [f"{len(lines) - len(odd)} more: numbers"] * (len(odd) < len(lines))
+    return [*odd[:COLUMNS_SHOWN], *[f"{more} more: ignored, or no plain numbers"] * (more > 0), *plain]
 
 
 def write_card(seen: Seen, path: Path) -> None:

@@ -399,7 +399,7 @@ def test_more_than_two_classes_are_numbered_in_the_order_of_the_card(tmp_path):
         ("csv", CSV.replace(b",yes", b",", 1), "the data has the classes {'': 1, 'no': 2, 'yes': 1}"),
         ("csv", CSV.replace(b"yes", b"\xff", 1), "line 1, '1.5,0,-2,.', is not UTF-8 text"),
         ("csv", b"", "the data has 0 rows"),
-        ("arff", ARFF.replace(b"3.25", b"?"), r"line 12, column 2: ' \?' is not a number"),
+        ("arff", ARFF.replace(b"3.25", b"?"), r"line 12, column 2: '\?' is not a number"),
         ("arff", ARFF.replace(b"@DATA\n", b""), "no @data line"),
         ("arff", ARFF.replace(b"@ATTRIBUTE b real\n", b""), "4 values, its header 3 attributes"),
         ("arff", b"", "no @data line"),

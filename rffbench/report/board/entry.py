@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -272,12 +272,16 @@ def _rows_mapped(specs: Sequence[TrialSpec], label: str) -> float:
 # ---- Your own data ---------------------------------------------------------------------------------------------------
 
 
-def own_data(data: str, ref: str | None = None, budget: Budget | None = None, workers: int = 1) -> Experiment:
+def own_data(
+    data: str, ref: str | None = None, budget: Budget | None = None, workers: int = 1,
+    reading: Mapping[str, Any] | None = None,
+) -> Experiment:  # fmt: skip
     """The experiment that puts the board's maps and the map ``ref`` on ``data``: a file, or as a config has it,
-    ``{path: …, target: …}`` as text. Beside them stand the `WITHOUT_MAP`. Within about the ``budget``, if there is one,
-    with as many sizes, trials and then maps as that leaves. ConfigError where that is too little, or the data."""
+    ``{path: …, target: …}`` as text; ``reading`` are more keys of it. Beside them stand the `WITHOUT_MAP`. Within about
+    the ``budget``, if there is one, with as many sizes, trials and then maps as that leaves. ConfigError where that is
+    too little, or the data."""
     started = time.monotonic()
-    card = _card_of(data)
+    card = _card_of(data, reading or {})
     read = time.monotonic() - started  # as the run reads the file again
     config = _data_config(card, ref)
 
@@ -338,9 +342,12 @@ def maps_left_out(experiment: Experiment) -> str:
     return f"left out, to take no longer: {', '.join(names)}" if names else ""
 
 
-def _card_of(data: str) -> Card:
+def _card_of(data: str, reading: Mapping[str, Any]) -> Card:
     """The card of own data; ConfigError if there are too few rows for a comparison."""
-    given = yamlfile.parsed(data, "--data") if data.lstrip().startswith("{") else data
+    given: dict[str, Any] = yamlfile.parsed(data, "--data") if data.lstrip().startswith("{") else {"path": data}
+    if twice := given.keys() & reading.keys():
+        raise ConfigError(f"--data: {min(twice)} is also given as --{min(twice)}; leave one of them out")
+    given.update(reading)
     try:
         card = load_card(TypeAdapter(Dataset).validate_python(given, context={"folder": Path.cwd()}))
     except ValidationError as error:

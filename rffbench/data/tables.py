@@ -1,0 +1,235 @@
+"""A user's file as a table of pandas, with everything decided as `rffbench.data.userfile.look` decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rffbench.data import dates
+from rffbench.data.cells import Spelling, identity, label_text
+from rffbench.data.columns import text_of
+from rffbench.data.content import sampled, sheet_of
+from rffbench.data.marks import marks_of
+from rffbench.data.parse import read_blocks
+from rffbench.data.sheet import Options, Sheet
+from rffbench.data.userfile import Seen, kind_of_content, look, naming
+from rffbench.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas
+
+ROWS = ("csv", "arff", "xlsx", "parquet")  # kinds of files with columns that have types
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file as a table.
+
+    ``frame`` (n rows) has the inputs under the file's own names, in the file's order: float64 for numbers, with NaN for
+    a missing one; text for words, with None; datetime64 for dates. Without a header the names are ``x1``, ``x2``, …, by
+    the column's number in the file. ``target`` is a Series, or a DataFrame of several targets: the labels as the file
+    has them (two spellings of a number are one label), or float64. ``decisions`` are lines that say what was decided
+    and is not seen in the file. ``reading`` (of values that JSON has) is what `read_new_rows` needs.
+    """
+
+    path: Path
+    name: str
+    frame: pandas.DataFrame
+    target: Any  # pandas.Series, or pandas.DataFrame of several
+    task: Literal["classification", "regression"]
+    classes: dict[str, int]  # label → rows, as `labels` are ordered; empty for a regression
+    decisions: list[str]
+    reading: dict[str, Any]
+
+
+def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
+    """The table in the file at ``path``; ``given`` are the `rffbench.data.sheet.Options`, such as ``target``.
+
+    CSV and other delimited text, ARFF, .xlsx, Parquet, .npz and LIBSVM, also packed. Ignored are columns that look like
+    IDs, constant and empty ones, and dates unless ``dates`` is "parts"; with ``texts`` False, also columns of more
+    different texts than onehot takes. ConfigError if there is no such file or column, or an option is wrong; DataError
+    if the file cannot be read or used, with line, column and value.
+    """
+    path = Path(path)
+    options = Options.of(given)
+    seen = look(path, **given)
+    if seen.faults:
+        raise DataError(f"{path.name}: {seen.faults[0]}")
+    content = seen.content
+    kind = content.format["kind"]
+    if kind not in ROWS:
+        return _of_arrays(seen)
+    used = [
+        each
+        for each in content.decisions
+        if each.use == "input" or (texts and each.kind == "text" and each.why != "as given")
+    ]
+    sheet = sheet_of(path, kind, options)
+    names = {each.number: _name(sheet, each.number) for each in used}
+    formats = {each.number: each.format for each in used if each.kind == "dates"}
+    kinds = {each.number: "words" if each.kind == "text" else each.kind for each in used}
+    frame = _frame(sheet, names, kinds, formats, content.spelling)
+    targets = [each for each in content.decisions if each.use == "target"]
+    reading = {
+        "columns": [[names[at], kinds[at], formats.get(at, ""), at] for at in names],
+        "targets": [[sheet.name(each.number), each.number] for each in targets],
+        "header": bool(sheet.names), "width": sheet.width, "decimal": content.spelling.decimal,
+        "thousands": content.spelling.thousands, "missing": None if options.missing is None else [*options.missing],
+    }  # fmt: skip
+    called = [_name(sheet, each.number) for each in targets]
+    decisions = [each for each in seen.decisions if texts is False or "than the" not in each]
+    return Table(path, seen.name, frame, _target(seen, called), seen.task, seen.classes, decisions, reading)
+
+
+def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) -> tuple[pandas.DataFrame, list[str]]:
+    """(frame, notes): the inputs of new rows, with the columns and types of `Table.reading`. The file may be of another
+    kind, have its columns in another order, and be without the target.
+
+    ``notes`` are lines on columns that are not used. DataError names a column that is missing, or a cell that is no
+    number where numbers were learnt from.
+    """
+    path = Path(path)
+    options = Options.of({"header": reading["header"] or None, "missing": reading["missing"], **given})
+    with naming(path):
+        kind = kind_of_content(path)
+        if kind not in ROWS:
+            return _new_arrays(path, kind, reading), []
+        if kind in ("parquet", "arff"):
+            options = Options.of({**options.__dict__, "header": None})
+        sheet = sheet_of(path, kind, options, fewest=1)
+        at, notes = _placed(path, sheet, reading)
+        found = marks_of(sampled(sheet, list(at.values())), options.decimal, options.thousands)
+        decimal, thousands = (
+            (reading["decimal"], reading["thousands"]) if found.fault else (found.decimal, found.thousands)
+        )
+        columns = {name: (kind, format_) for name, kind, format_, _ in reading["columns"]}
+        frame = _frame(
+            sheet, {at[name]: name for name in columns}, {at[name]: columns[name][0] for name in columns},
+            {at[name]: columns[name][1] for name in columns if columns[name][1]}, options.spelling(decimal, thousands),
+        )  # fmt: skip
+    return frame[[*columns]], notes
+
+
+def _placed(path: Path, sheet: Sheet, reading: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
+    """(the number of each input's column in the new file, notes)."""
+    names = [each[0] for each in reading["columns"]]
+    targets = {number for _, number in reading["targets"]}
+    if not reading["header"] or not sheet.names:
+        left = [column for column in range(reading["width"]) if column not in targets]
+        places = {reading["width"]: [*range(reading["width"])], len(left): left}.get(sheet.width)
+        if places is None:
+            raise DataError(
+                f"{path.name}: has {sheet.width} columns; the model was learnt from {reading['width']} with the target"
+            )
+        return {name: places.index(number) for name, _, _, number in reading["columns"]}, []
+    if missing := [name for name in names if name not in sheet.names]:
+        raise DataError(f"{path.name}: has no column {', '.join(map(repr, missing))}; it has {', '.join(sheet.names)}")
+    known = {*names, *(name for name, _ in reading["targets"])}
+    others = [name for name in sheet.names if name not in known]
+    notes = [f"columns that the model does not use: {', '.join(map(repr, others))}"] * bool(others)
+    return {name: sheet.names.index(name) for name in names}, notes
+
+
+def _name(sheet: Sheet, column: int) -> str:
+    """A column's name in a frame: no other has it."""
+    name = sheet.name(column)
+    if not name:
+        return f"x{column + 1}"
+    before = sheet.names[:column].count(name)
+    return f"{name}.{before}" if before else name  # as pandas does
+
+
+def _frame(
+    sheet: Sheet, names: Mapping[int, str], kinds: Mapping[int, str], formats: Mapping[int, str], spelling: Spelling
+) -> pandas.DataFrame:
+    """The columns called ``names`` as a table."""
+    import pandas
+
+    pieces: dict[int, list[Any]] = {at: [] for at in names}
+    for places, cells in sheet.blocks():
+        for at, into in pieces.items():
+            place = [places, at]
+            into.append(_typed(sheet, cells[at], place, kinds[at], formats.get(at, ""), spelling))
+    columns = {
+        name: pandas.Series(np.concatenate(pieces[at]) if pieces[at] else np.empty(0)) for at, name in names.items()
+    }
+    return pandas.DataFrame(columns)
+
+
+def _typed(sheet: Sheet, cells: Any, where: list[Any], kind: str, format_: str, spelling: Spelling) -> np.ndarray:
+    """The cells of a block as floats, texts (None for a missing one) or datetime64."""
+    places, column = where
+    is_array = isinstance(cells, np.ndarray) and cells.dtype != object
+    if kind == "dates":
+        texts = ["" if spelling.is_missing(text) else text.strip() for text in map(str, cells)]
+        try:
+            return dates.moments(texts, format_).astype("datetime64[us]")
+        except ValueError:
+            row = next((i for i, text in enumerate(texts) if text and format_ not in dates.formats_of([text])), 0)
+            raise DataError(
+                f"{sheet.place(places[row], column)}: {texts[row]!r} is no date of the format {format_}"
+            ) from None
+    if kind == "words":
+        texts = [text_of(each) for each in cells.tolist()] if is_array else [text.strip() for text in cells]
+        return np.array([None if spelling.is_missing(text) else text for text in texts], dtype=object)
+    if is_array:
+        return np.asarray(cells, dtype=np.float64)
+    values = [spelling.number(text) for text in cells]
+    for place, text, value in zip(places, cells, values, strict=True):
+        if value is None:
+            raise DataError(f"{sheet.place(place, column)}: {text.strip()!r} is not a number")
+    return np.array(values, dtype=np.float64)
+
+
+def _target(seen: Seen, names: Sequence[str]) -> Any:
+    """The target under its name; labels in the spelling of the classes."""
+    import pandas
+
+    y = seen.content.target
+    if y.ndim > 1:
+        return pandas.DataFrame(y, columns=list(names))
+    if seen.task == "regression":
+        return pandas.Series(y.astype(np.float64), name=names[0])
+    same = identity(seen.classes)
+    spelt = {same(label): label for label in seen.classes}
+    texts = [str(each) if y.dtype == object else label_text(each) for each in y]
+    return pandas.Series([spelt.get(same(text), text) for text in texts], name=names[0], dtype=object)
+
+
+def _of_arrays(seen: Seen) -> Table:
+    """The table of a file of numbers without columns of their own: .npz, LIBSVM."""
+    import pandas
+
+    X = np.concatenate([block.X for block in read_blocks(seen.card(), [seen.path])])
+    names = [f"x{column + 1}" for column in range(X.shape[1])]
+    reading = {
+        "columns": [[name, "numbers", "", i] for i, name in enumerate(names)], "targets": [["", len(names)]],
+        "header": False, "width": len(names) + 1, "decimal": ".", "thousands": "", "missing": None,
+    }  # fmt: skip
+    frame = pandas.DataFrame(X, columns=names)
+    return Table(seen.path, seen.name, frame, _target(seen, ["y"]), seen.task, seen.classes, seen.decisions, reading)
+
+
+def _new_arrays(path: Path, kind: str, reading: Mapping[str, Any]) -> pandas.DataFrame:
+    """New rows of a file of numbers, with as many columns as were learnt from."""
+    import pandas
+
+    from rffbench.data.libsvm import svmlight
+    from rffbench.data.npz import Npz
+    from rffbench.data.unpack import open_content
+
+    names = [each[0] for each in reading["columns"]]
+    with open_content(path, path.name) as stream:
+        if kind == "libsvm":
+            X = svmlight(stream, len(names))[0].toarray()
+        else:
+            archive = Npz(stream)
+            inputs = "X" if "X" in archive.names else archive.names[0]
+            X = np.concatenate([*archive.rows(inputs)])
+    if X.shape[1] != len(names):
+        raise DataError(f"{path.name}: has {X.shape[1]} columns; the model was learnt from {len(names)}")
+    return pandas.DataFrame(X, columns=names)
