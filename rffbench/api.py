@@ -23,7 +23,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rffbench.errors import unknown
+from rffbench.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ def run(
     ----------
     config : str, path or dict
         The name of a config that ships with the package, the path of a YAML file, or the config itself. A dictionary's
-        paths start from the current folder.
+        paths start from the current folder. Its values may be NumPy's numbers, arrays, ranges, tuples and `Path`.
     results : path
         The folder that holds the experiment's folder, which is called like the experiment.
     workers : int or None
@@ -88,12 +88,14 @@ def run(
     from rffbench.execution import make_executor
     from rffbench.execution.run import run_experiment
 
+    workers, trials = _given("workers", workers), _given("trials", trials)
     experiment = experiment_of(config) if isinstance(config, Mapping) else load_experiment(Path(config))
     if trials is not None:
         experiment = experiment.with_trials(trials)
     check_reference(experiment.reference)
     name, options = experiment.runs_on(executor)
-    runs_on = make_executor(name, experiment, workers=workers, options=options | dict(executor_options or {}))
+    options = {**options, **(_given("executor_options", executor_options) or {})}
+    runs_on = make_executor(name, experiment, workers=workers, options=options)
     folder = Path(results) / experiment.name
     try:
         with _shown(progress, experiment.name) as told:
@@ -122,13 +124,25 @@ def load(folder: str | PathLike[str]) -> Results:
     return Results(experiment_folder(Path(folder)))
 
 
+def _given(argument: str, value: Any) -> Any:
+    """An argument as plain data: its numbers may be NumPy's."""
+    from rffbench.config.plain import plain
+    from rffbench.yamlfile import Misplaced, dotted
+
+    try:
+        return plain(value)
+    except Misplaced as error:
+        raise ConfigError(f"{dotted([argument, *error.where])}: {error}") from None
+
+
 def _conditions(only: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """The conditions as the command line has them: ``dataset=eeg,magic04``."""
     if isinstance(only, str):
         return [only]
     if not isinstance(only, Mapping):
         return list(only)
-    texts = {key: [value] if isinstance(value, str | int) else list(value) for key, value in only.items()}
+    given = _given("only", only)
+    texts = {key: value if isinstance(value, list) else [value] for key, value in given.items()}
     return [f"{key}={','.join(map(str, values))}" for key, values in texts.items()]
 
 

@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -195,3 +197,13 @@ def test_pages_name_no_other_place_to_derive_from():
         built_in = ("rffbench.plugin", "rffbench.kernels")  # a built-in kernel is given to a map, not derived from
         outside = [line for line in lines if not any(each in line for each in built_in) and page.suffix == ".md"]
         assert not outside, f"{page.name}: {outside}"
+
+
+def test_numbers_of_numpy_choose_the_part_of_the_grid_and_the_number_of_trials(tmp_path):
+    results = rffbench.run(
+        {**TINY, "n_features": np.array([4, 8])}, results=tmp_path, workers=np.int64(1), trials=np.int64(2),
+        only={"trial": np.int64(0), "n_features": np.array([4])}, progress=False,
+    )  # fmt: skip
+    assert results.trials[["trial", "n_features"]].drop_duplicates().to_numpy().tolist() == [[0, 4]]
+    with pytest.raises(ConfigError, match=r"only\.trial: is of the type decimal.Decimal"):
+        rffbench.run(TINY, results=tmp_path, only={"trial": Decimal(0)})

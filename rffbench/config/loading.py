@@ -15,6 +15,7 @@ from rffbench.config import methodfiles
 from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.places import misplaced
+from rffbench.config.plain import plain
 from rffbench.data.cards import Card, add_card, load_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.features import MAPS
@@ -22,7 +23,7 @@ from rffbench.labels import shown_label
 from rffbench.solvers import SOLVERS
 from rffbench.trials.scores import SCORES, metrics_of
 from rffbench.trials.spec import TrialSpec
-from rffbench.yamlfile import counted, dotted
+from rffbench.yamlfile import Misplaced, counted, dotted
 
 
 def load_experiment(config: str | Path) -> Experiment:
@@ -37,15 +38,16 @@ def load_experiment(config: str | Path) -> Experiment:
 
 
 def experiment_of(config: Mapping[str, Any]) -> Experiment:
-    """The experiment of a config that is given as a dictionary; its paths start from the current folder.
+    """The experiment of a config that is given as a dictionary; its paths start from the current folder. Its values may
+    be NumPy's, or paths, see `rffbench.config.plain.plain`.
 
     ConfigError names the key, what is wrong and the nearest valid name.
     """
     here = Path.cwd()
     try:
-        experiment = Experiment.model_validate(dict(config), context={"folder": here})
-    except ValidationError as error:
-        wrong = misplaced(error, model=Experiment)
+        experiment = Experiment.model_validate(plain(config), context={"folder": here})
+    except (ValidationError, Misplaced) as error:
+        wrong = error if isinstance(error, Misplaced) else misplaced(error, model=Experiment)
         raise ConfigError(f"the config's {dotted(counted(wrong.where)) or 'keys'}: {wrong}") from None
     experiment.reference = _placed_reference(experiment, here)
     return experiment
