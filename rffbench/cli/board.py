@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import tempfile
 import textwrap
@@ -17,11 +16,10 @@ import click
 
 from rffbench.cli.completion import complete_method
 from rffbench.cli.folders import left_out
-from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option, table_options
+from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option, table_options
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, note_decisions, reasons_of_failures, telling_failures
-from rffbench.cli.sandbox import run_in, sandbox
 from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
 from rffbench.text import plural
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from rffbench.report.text_table import Table
 
 PAGE = "board.html"
-APART = "RFFBENCH_IN_SANDBOX"  # tells a process that it is in one
 
 
 @click.command()
@@ -57,6 +54,7 @@ APART = "RFFBENCH_IN_SANDBOX"  # tells a process that it is in one
 )
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
 @click.option("--check", type=FILE, metavar="FOLDER", help="Repeat a tenth of the trials that --save put there.")
+@click.option("--without-sandbox", is_flag=True, help="With --check: run the map even where no sandbox can be made.")
 @click.option("--nonce", metavar="TEXT", help="With --check: what draws the trials. [default: drawn now]")
 @click.option("--results", type=FILE, default=Path("results"), show_default=True, help="The folder of results.")
 @click.option("--workers", type=COUNT, help="How many worker processes to use. [default: as many as there is room for]")
@@ -70,6 +68,7 @@ def board(
     minutes: float | None,
     save: Path | None,
     check: Path | None,
+    without_sandbox: bool,
     nonce: str | None,
     results: Path,
     workers: int | None,
@@ -82,8 +81,8 @@ def board(
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
     board, linear regression, boosted trees, kernel ridge on up to 3,000 training rows, and REF if given, on that data.
-    With --check FOLDER some trials of a folder that --save wrote are repeated, in a sandbox where `unshare` can make
-    one; the exit status is 1 where a score or a gain differs.
+    With --check FOLDER some trials of a folder that --save wrote are repeated, with the map in a sandbox; the exit
+    status is 1 where a score or a gain differs. Seconds and memory are not measured again.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -96,7 +95,9 @@ def board(
     if check:
         if ref or data or small or full or datasets or minutes is not None or save:
             raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
-        return _check_apart(check, nonce or secrets.token_hex(8), workers)
+        return _check(check, nonce or secrets.token_hex(8), workers, without_sandbox)
+    if without_sandbox:
+        raise ConfigError("--without-sandbox goes with --check")
     if ref or data:
         names = datasets.split(",") if datasets else ()
         return _put(ref, data, reading, names, full, minutes, results, workers, save)
@@ -334,42 +335,60 @@ def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = ""
         note(f"no page was written: {error}")
 
 
-def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
-    """Fetch a submission's data, then check it in a sandbox. Where there can be none, check it in this process."""
-    from rffbench.data import ensure
-    from rffbench.report.board.submission import datasets_of
-
-    if os.environ.get(APART):
-        return _check(folder, nonce, workers)
-    names = datasets_of(folder)
-    kind = sandbox()
-    if kind is None:
-        say("no sandbox: `unshare` does not work here. The map can use the network, and your files. CONTRIBUTING.md "
-            "says how to check it in a container.")  # fmt: skip
-        return _check(folder, nonce, workers)
-    with Download() as progress:
-        for name in names:
-            ensure(name, progress)
-    note(f"sandbox: the map {kind.value}")
-    words = ["board", "--check", str(folder), "--nonce", nonce, *(["--workers", str(workers)] if workers else [])]
-    words += ["--quiet"] if click.get_current_context().meta.get(QUIET) else []
-    return run_in(kind, words, **{APART: "1"})
-
-
-def _check(folder: Path, nonce: str, workers: int | None) -> int:
+def _check(folder: Path, nonce: str, workers: int | None, without_sandbox: bool) -> int:
     """Repeat some trials of a submission, and hold their scores against those in the folder, and the card's gains
-    against its trials."""
-    from rffbench.execution.log import read_rows
-    from rffbench.report.board.submission import check_table, differences, drawn, other_gains, read_submission
+    against its trials. The map runs in a sandbox, and nothing of it is imported here."""
+    from rffbench.data import ensure
+    from rffbench.execution.log import latest, read_rows
+    from rffbench.execution.sandbox import sandbox, shows
+    from rffbench.execution.sandbox_map import command_of, described, stand_in
+    from rffbench.report.board.submission import (
+        check_table,
+        differences,
+        drawn,
+        other_gains,
+        read_submission,
+        repeated,
+        verdict,
+    )
 
     submission = read_submission(folder)
+    kind = None if without_sandbox else sandbox()
+    if without_sandbox:
+        note("no sandbox: the map runs as a process of yours, and can use your network and your files")
+    elif kind is None:
+        raise ConfigError(
+            "no sandbox can be made here, neither by bubblewrap (install it: the command bwrap) nor by Linux "
+            "namespaces; --without-sandbox runs the map as a process of yours, with your network and your files"
+        )
+    elif shows(folder):
+        raise ConfigError(f"{folder}: lies among the files of Python, which the map can read; copy it elsewhere")
+    else:
+        note(f"sandbox: the map runs apart from your files, network and processes, by {kind.value}")
+    with Download() as progress:
+        for name in submission.datasets:
+            ensure(name, progress)
     keys = drawn(submission, nonce)
     note(f"repeating {len(keys)} of {len(submission.rows)} trials, drawn by --nonce {nonce}")
+    name = submission.card["class"]
     with tempfile.TemporaryDirectory(prefix="rffbench-check-") as place:
-        again = Path(place) / submission.experiment.name
-        _run(submission.experiment, again, workers, keys)
-        rows = [row for row in read_rows(again / "trials.jsonl") if row["key"] in keys]
+        root, theirs, ours = (Path(place, each) for each in ("root", "theirs", "ours"))
+        for each in (root, theirs, ours):
+            each.mkdir()
+        (theirs / submission.card["map"]).write_bytes(submission.source)
+        command = command_of(theirs / submission.card["map"], name, kind, root)
+        about = described(command)
+        if about["sparse"]:
+            raise ConfigError(f"{submission.ref}: its features are sparse, and such maps cannot be repeated yet")
+        (ours / submission.card["map"]).write_text(stand_in(command, name, about), encoding="utf-8")
+        experiment = repeated(submission, f"{ours / submission.card['map']}:{name}")
+        cells = {submission.specs[key].cell for key in keys}
+        again = Path(place) / "again"
+        _run(experiment, again, workers, {spec.key for spec in experiment.grid() if spec.cell in cells})
+        rows = latest(read_rows(again / "trials.jsonl"))
     found = differences(submission, rows)
     other = other_gains(submission)
     echo(check_table(submission, rows, found, other).to_text(width()))
-    return 1 if found or other or submission.missing or len(rows) < len(keys) else 0
+    why = verdict(submission, rows, keys, found, other)
+    echo(f"refused: {why}" if why else "passed: the repeated trials have the folder's scores, and the card their gains")
+    return 1 if why else 0
