@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rffbench.files import OF_THE_DISK
 from rffbench.text import amount
 
 
@@ -84,6 +85,14 @@ def refusals(check: Callable[[Any], object], values: Iterable[Any]) -> list[str]
         except ConfigError as error:
             messages.append(str(error))
     return list(dict.fromkeys(messages))
+
+
+def unreadable(path: object, error: OSError) -> str:
+    """What is said of a file that cannot be read. A broken disk or a network says nothing of the file itself."""
+    message = f"{path}: cannot be read: {error.strerror or error}"
+    if error.errno in OF_THE_DISK:
+        message += "; the disk, or the network to it, has failed, and the file may be whole: try again"
+    return message
 
 
 def not_utf8(path: object, error: UnicodeDecodeError) -> ConfigError:

@@ -9,12 +9,13 @@ and ``/dev/zero`` has no end.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 try:
@@ -32,6 +33,17 @@ OF_THE_DISK = {
     if hasattr(errno, name)
 }  # fmt: skip
 _NOT_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}  # some systems' answer of a folder
+
+
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Name the file in an OSError of the block: those of reading, writing and syncing an open file have no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 def lock(file: int, *, wait: bool) -> None:
@@ -80,7 +92,7 @@ def _open_regular(path: Path, flags: int, *, alone: bool = False) -> int:
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
     """The content of a file; OSError if it is not a regular file, or longer than ``most`` bytes."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NO_WAIT), "rb") as file:
+    with named(path), open(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NO_WAIT), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
             kind = "is a folder" if stat.S_ISDIR(about.st_mode) else "is not a regular file"
@@ -101,7 +113,7 @@ def replace(path: Path, content: str | bytes | Iterable[bytes]) -> None:
     parts = [content.encode()] if isinstance(content, str) else [content] if isinstance(content, bytes) else content
     temporary, file = _new_beside(path)
     try:
-        with open(file, "wb") as writing:
+        with named(path), open(file, "wb") as writing:
             writing.writelines(parts)
             writing.flush()
             os.fsync(writing.fileno())
@@ -116,7 +128,8 @@ def append(path: Path, content: bytes) -> None:
     """Append to a file durably; it is created if missing."""
     file = open_log(path)
     try:
-        write(file, content)
+        with named(path):
+            write(file, content)
     finally:
         os.close(file)
 
@@ -161,7 +174,8 @@ def sync(path: Path) -> None:
     elif path.is_file():
         file = os.open(path, os.O_RDONLY | _NO_LINK)
         try:
-            os.fsync(file)
+            with named(path):
+                os.fsync(file)
         finally:
             os.close(file)
 
@@ -176,6 +190,7 @@ def sync_folder(folder: Path) -> None:
         os.fsync(file)
     except OSError as error:
         if error.errno not in _NOT_SYNCED:
+            error.filename = str(folder)
             raise
     finally:
         os.close(file)

@@ -19,7 +19,7 @@ import yaml
 from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
-from rffbench.errors import ConfigError, not_utf8, unknown
+from rffbench.errors import ConfigError, not_utf8, unknown, unreadable
 from rffbench.text import amount
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -180,7 +180,7 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
             raise ConfigError(f"{path}: is {amount(size)} long; a YAML file is read up to {amount(MOST_BYTES)}")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(unreadable(path, error)) from error
     except UnicodeDecodeError as error:
         raise not_utf8(path, error) from error
     return _parsed(text, path)

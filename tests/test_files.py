@@ -1,7 +1,10 @@
 """What was written stays after a power cut at any moment, and no other user's file is written to."""
 
+import errno
+import gzip
 import json
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -9,13 +12,18 @@ import numpy as np
 import pytest
 
 from rffbench import data, files
-from rffbench.data import store
-from rffbench.errors import DataError, ResultsError
+from rffbench.cli.output import message_of
+from rffbench.config.methodfiles import numbers_of
+from rffbench.data import store, unpack
+from rffbench.data.userfile import look
+from rffbench.errors import ConfigError, DataError, ResultsError
 from rffbench.execution import manifest, run
 from rffbench.execution.folders import FolderLock, set_aside
 from rffbench.execution.log import TrialLog, latest, read_rows
+from rffbench.papers import csvfile
 from rffbench.report.frame import load_protocols
 from rffbench.report.merge import merge
+from rffbench.yamlfile import Misplaced
 from tests.helpers.execution_workers import FakeExperiment, serial, spec
 from tests.helpers.powercut import recorded, restore
 
@@ -263,3 +271,95 @@ def test_a_pipe_in_place_of_cached_arrays_is_not_waited_for(tmp_path, monkeypatc
     assert not data.is_cached("breast-cancer")
     data.ensure("breast-cancer")  # made anew
     assert data.load("breast-cancer").X.shape == (569, 30)
+
+
+# ---- The disk, or the network to it, fails ---------------------------------------------------------------------
+
+
+class Failing:
+    """An open file of which nothing can be read."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def fileno(self):
+        return self.number[1].fileno()
+
+    def read(self, *_):
+        raise OSError(self.number[0], os.strerror(self.number[0]))
+
+    readline = readinto = read
+
+
+@pytest.fixture(params=[errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.ETIMEDOUT, errno.EREMOTEIO])
+def failing_disk(request, monkeypatch):
+    """Files of this name can be opened, and not read."""
+
+    def fail(name):
+        opened = {}
+
+        def opening(file, *arguments, **options):
+            real = open(file, *arguments, **options)  # noqa: SIM115
+            path = os.readlink(f"/proc/self/fd/{real.fileno()}")
+            return Failing((request.param, real)) if path.endswith(name) else real
+
+        opened["open"] = opening
+        for module in (files, unpack):
+            monkeypatch.setattr(module, "open", opening, raising=False)
+        return os.strerror(request.param)
+
+    return fail
+
+
+def test_a_manifest_that_the_disk_does_not_give_is_not_to_be_moved_away(tmp_path, failing_disk):
+    carry_out(tmp_path, 1)
+    before = (tmp_path / "manifest.json").read_bytes()
+    why = failing_disk("manifest.json")
+    for reading in (lambda: carry_out(tmp_path), lambda: manifest.runs_of(tmp_path)):
+        with pytest.raises(ResultsError, match=f"manifest.json: cannot be read: {why}; the disk.*try again") as error:
+            reading()
+        assert "move it" not in str(error.value)
+    assert (tmp_path / "manifest.json").read_bytes() == before
+    assert not list(tmp_path.glob("manifest.damaged*"))
+
+
+def test_data_that_the_disk_does_not_give_are_not_said_to_be_damaged(tmp_path, failing_disk):
+    for name, content in {"a.csv": b"1,2\n" * 9, "b.csv.gz": gzip.compress(b"1,2\n" * 9), "c.npz": b"PK"}.items():
+        (tmp_path / name).write_bytes(content)
+        why = failing_disk(name)
+        with pytest.raises(DataError, match=f"{name}: cannot be read: {why}; the disk.*try again") as error:
+            look(tmp_path / name)
+        assert "damaged" not in str(error.value)
+
+
+def test_other_files_that_the_disk_does_not_give_say_so(tmp_path, failing_disk):
+    (tmp_path / "n.csv").write_text("1,2")
+    why = failing_disk("n.csv")
+    with pytest.raises(Misplaced, match=f"n.csv: cannot be read: {why}; the disk.*try again"):
+        numbers_of(tmp_path / "n.csv", ("lengths",))
+    with pytest.raises(ConfigError, match=f"n.csv: cannot be read: {why}; the disk.*try again"):
+        csvfile.load(tmp_path / "n.csv", text=(), numbers=())
+
+
+def write_whole(path, content):
+    manifest.write_whole(path, content.decode())
+
+
+@pytest.mark.parametrize("write", [files.replace, files.append, write_whole])
+def test_a_file_that_grows_too_large_is_named(tmp_path, write):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, hard))
+    try:
+        with pytest.raises((OSError, ResultsError)) as error:
+            write(tmp_path / "f", b"x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    said = message_of(error.value)
+    assert said.startswith(str(tmp_path / "f"))
+    assert said.endswith("File too large")

@@ -11,6 +11,7 @@ from rffbench.cli.folders import if_writable, in_every, left_out, pass_over
 from rffbench.cli.options import FILE, POINTS, TEXT, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, say, width, write_json, write_json_text
 from rffbench.errors import ConfigError, DataError
+from rffbench.files import named
 from rffbench.text import plural
 
 
@@ -197,7 +198,8 @@ def diff(old: str, new: str, tolerance: float, strict: bool, json_file: str | No
     if json_file:
         write_json_text(to_json(differences), json_file)
     if junit:
-        junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
+        with named(junit):
+            junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
     if not any(each.compared for each in differences):
         return DataError.exit_status
     return 1 if told or (strict and alone) or any(each.outside for each in differences) else 0

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TextIO
 import click
 
 from rffbench.cli.options import ONLY_JSON, QUIET
+from rffbench.files import named
 from rffbench.terminal import LinesAboveBar
 from rffbench.text import duration, printable
 
@@ -37,7 +38,8 @@ def write_json(value: Any, file: str = "-") -> None:
 def write_json_text(text: str, file: str) -> None:
     """Write to a file, or to standard output, with escapes for characters that its encoding lacks."""
     if file != "-":
-        Path(file).write_text(text.rstrip() + "\n", encoding="utf-8")
+        with named(Path(file)):
+            Path(file).write_text(text.rstrip() + "\n", encoding="utf-8")
         return
     try:
         text.encode(sys.stdout.encoding)

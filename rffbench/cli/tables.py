@@ -11,6 +11,7 @@ from rffbench.cli.completion import complete_metric
 from rffbench.cli.folders import if_writable, in_every
 from rffbench.cli.options import FILE, POINTS, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, width, write_json
+from rffbench.files import named
 
 FORMATS = ("png", "pdf", "svg")
 
@@ -143,7 +144,8 @@ def table(
             text = set_table(made, form, columns, caption, label) if form else made.to_text(width())
             if output:
                 output.parent.mkdir(parents=True, exist_ok=True)
-                output.write_text(text, encoding="utf-8")
+                with named(output):
+                    output.write_text(text, encoding="utf-8")
                 name_files([output])
             else:
                 echo(text, nl=False)
@@ -152,7 +154,8 @@ def table(
         echo(made.to_text(width()))
         with if_writable():
             for name, text in texts.items():
-                (folder / name).write_text(text, encoding="utf-8")
+                with named(folder / name):
+                    (folder / name).write_text(text, encoding="utf-8")
                 if not name.startswith("."):
                     note(f"wrote {folder / name}")
 

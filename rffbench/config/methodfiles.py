@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rffbench.errors import unreadable
 from rffbench.files import read_regular
 from rffbench.plugins import ownfile
 from rffbench.yamlfile import Misplaced
@@ -52,9 +53,10 @@ def numbers_of(path: Path, place: Place) -> list[float]:
     """The positive numbers of a CSV file, one a line or several. Misplaced, with the file's line, where it has none."""
     try:
         lines = read_regular(path, MOST_BYTES).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise Misplaced(f"{path}: cannot be read: {reason}", *place) from None
+    except OSError as error:
+        raise Misplaced(unreadable(path, error), *place) from None
+    except UnicodeDecodeError:
+        raise Misplaced(f"{path}: is not UTF-8 text", *place) from None
     found: list[float] = []
     for number, line in enumerate(lines, start=1):
         for text in line.split(",") if line.strip() else []:

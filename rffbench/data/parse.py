@@ -42,7 +42,8 @@ from rffbench.data.npz import BLOCK_BYTES, Npz
 from rffbench.data.texts import Lines, not_utf8
 from rffbench.data.unpack import Unpackable, exactly, members, open_content
 from rffbench.data.xlsx import padded, xlsx_rows
-from rffbench.errors import DataError
+from rffbench.errors import DataError, unreadable
+from rffbench.files import OF_THE_DISK
 
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
 TEXTS = (ArffFormat, CsvFormat, LibsvmFormat)
@@ -118,6 +119,8 @@ def _naming(card: Card, path: Path) -> Iterator[None]:
     except MemoryError as error:
         raise DataError(f"{card.name}: {path}: {TOO_LARGE}") from error
     except Exception as error:  # readers of other libraries raise many things
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise DataError(f"{card.name}: {unreadable(path, error)}") from error
         what = f"it {error}" if isinstance(error, Unpackable) else error
         raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {what}") from error
 

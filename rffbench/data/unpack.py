@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rffbench.data.formats import File
+from rffbench.files import OF_THE_DISK
 from rffbench.text import amount
 
 CHUNK = 1 << 20
@@ -150,20 +151,27 @@ def _only_member(names: list[str]) -> str:
     return names[0]
 
 
+_DAMAGED = "cannot be unpacked, as if damaged or packed otherwise ({})"
+
+
 @contextmanager
 def _unpackable() -> Iterator[None]:
     """A context that turns all errors of Python's libraries for packed files into Unpackable; hostile bytes can cause
-    many kinds."""
+    many kinds. Those of the disk stay as they are."""
     try:
         yield
     except Unpackable:
         raise
+    except OSError as error:
+        if error.errno in OF_THE_DISK:
+            raise
+        raise Unpackable(_DAMAGED.format(error)) from error
     except NotImplementedError as error:
         raise Unpackable(f"is compressed by a method that is not read here ({error})") from error
     except RecursionError as error:
         raise Unpackable("holds a link that leads back to itself") from error
     except Exception as error:
-        raise Unpackable(f"cannot be unpacked, as if damaged or packed otherwise ({error})") from error
+        raise Unpackable(_DAMAGED.format(error)) from error
 
 
 def exactly(stream: BinaryIO, size: int) -> bytes:

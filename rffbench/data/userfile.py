@@ -37,7 +37,8 @@ from rffbench.data.shards import is_url
 from rffbench.data.sheet import Options
 from rffbench.data.texts import LINE_SHOWN, Lines, beginning, encoding_of
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
-from rffbench.errors import ConfigError, DataError
+from rffbench.errors import ConfigError, DataError, unreadable
+from rffbench.files import OF_THE_DISK
 from rffbench.text import in_one_line
 
 PACKED = (".gz", ".bz2", ".xz")
@@ -168,6 +169,8 @@ def naming(path: Path) -> Iterator[None]:
     except MemoryError as error:
         raise DataError(f"{path.name}: {TOO_LARGE}") from error
     except Exception as error:  # readers of other libraries raise many things
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise DataError(unreadable(path.name, error)) from error
         what = f"it {error}" if isinstance(error, Unpackable) else error
         raise DataError(f"{path.name}: cannot be read as {kind_of(path) or 'text'}: {what}") from error
 

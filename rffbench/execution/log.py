@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rffbench import files
-from rffbench.errors import ResultsError
+from rffbench.errors import ResultsError, unreadable
 from rffbench.execution.folders import FolderLock, is_at
 from rffbench.execution.row import LONGEST, Row, check_row, has_own_key, line_of
 from rffbench.text import amount
@@ -112,7 +112,8 @@ class TrialLog:
 
     def append(self, row: Row) -> None:
         """Add one row; it is on the disk when this returns."""
-        self._see_to_changes()
+        with files.named(self.path):
+            self._see_to_changes()
         self._write(row["key"], line_of(row))
 
     def _write(self, key: str, line: bytes) -> None:
@@ -224,7 +225,8 @@ class TrialLog:
     def __exit__(self, *_: object) -> None:
         try:
             if self._file is not None and self._written:
-                self._see_to_changes()
+                with files.named(self.path):
+                    self._see_to_changes()
             if self._file is not None and self._end == 0 and _compressed(self.path).exists():
                 self.path.unlink(missing_ok=True)
         finally:
@@ -341,7 +343,7 @@ def _lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ResultsError(unreadable(path, error)) from error
     except lzma.LZMAError as error:
         raise ResultsError(f"{path}: damaged, it cannot be unpacked beyond line {number} ({error})") from error
 

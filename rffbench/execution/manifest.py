@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from rffbench import __version__, files
 from rffbench.data import data_hash
-from rffbench.errors import ResultsError
+from rffbench.errors import ResultsError, unreadable
 from rffbench.execution import Announce, Executor, Experiment
 from rffbench.execution.environment import now, record
 from rffbench.trials.spec import TrialSpec
@@ -30,7 +31,7 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: is not the manifest of a run ({_words(error)})") from None
+        raise ResultsError(_no_manifest(path, error)) from None
 
 
 def check_format(folder: Path) -> None:
@@ -73,8 +74,17 @@ def _earlier(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return earlier
 
 
-def _words(error: Exception) -> str:
-    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+def _no_manifest(path: Path, error: OSError | ValueError) -> str:
+    if _may_be_whole(error):
+        assert isinstance(error, OSError)
+        return unreadable(path, error)
+    words = error.strerror if isinstance(error, OSError) else None
+    return f"{path}: is not the manifest of a run ({words or error})"
+
+
+def _may_be_whole(error: OSError | ValueError) -> bool:
+    """Whether the system could not read the file, which says nothing of what is in it."""
+    return isinstance(error, OSError) and error.errno not in (errno.EINVAL, errno.EFBIG)  # `read_regular` raises these
 
 
 class Manifest:
@@ -136,8 +146,8 @@ class Manifest:
         except FileNotFoundError:
             return []
         except (OSError, ValueError) as error:
-            message = f"{self._path}: is not the manifest of a run ({_words(error)}); move it away"
-            raise ResultsError(message) from error
+            advice = "" if _may_be_whole(error) else "; move it away"
+            raise ResultsError(f"{_no_manifest(self._path, error)}{advice}") from error
 
     def _write(self) -> None:
         self._record["data_checksums"] = {name: data_hash(name) for name in self._record["datasets"]}

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench import files
-from rffbench.errors import ConfigError, not_utf8, unknown
+from rffbench.errors import ConfigError, not_utf8, unknown, unreadable
 
 MOST_BYTES = 20_000_000  # a hundred thousand cells
 
@@ -132,7 +132,7 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
         content = files.read_regular(path, MOST_BYTES).decode("utf-8-sig")  # spreadsheets put a mark before the text
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(unreadable(path, error)) from None
     except UnicodeDecodeError as error:
         raise not_utf8(path, error) from None
     reader = csv.reader(io.StringIO(content), strict=True)

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from rffbench import files
-from rffbench.errors import ConfigError, unknown
+from rffbench.errors import ConfigError, unknown, unreadable
 from rffbench.plugins.guarded import while_it_is_loaded
 
 MOST_BYTES = 10_000_000  # of a file of Python
@@ -117,7 +117,7 @@ def _read(path: Path) -> bytes:
     try:
         return files.read_regular(path, MOST_BYTES)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(unreadable(path, error)) from error
 
 
 @cache
