@@ -1,5 +1,6 @@
 """Promises of `rffbench serve`: a page on this machine alone that says how a run stands, and nothing else."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -8,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,9 +19,11 @@ from rffbench.config.costs import shares
 from rffbench.config.grid import Grid
 from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError, ResultsError
+from rffbench.report.page import server as server_module
 from rffbench.report.page.server import address, make_server
 from rffbench.report.page.watch import Watch
 from tests.helpers import html, pages
+from tests.helpers.processes import comes
 
 
 def ask(server, path, method="GET", **headers):
@@ -190,3 +195,71 @@ def test_the_command_names_its_address_and_ctrl_c_ends_it_in_order(tmp_path, env
         connection.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 0
+
+
+# ---- Clients that keep connections -----------------------------------------------------------------------------
+
+
+def ended(connection, within):
+    """Whether the server ends a connection in time, though it still gets a byte every now and then."""
+    connection.settimeout(0.05)
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        try:
+            if connection.recv(1000) == b"":
+                return True
+            connection.send(b"x")
+        except TimeoutError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: "])
+def test_a_client_that_is_slow_to_send_its_request_is_cut_off(tmp_path, monkeypatch, sent):
+    monkeypatch.setattr(server_module, "TIMEOUT_S", 0.5)
+    with pages.served(pages.write(tmp_path / "mine")) as server:
+        with socket.create_connection(server.server_address) as slow:
+            slow.sendall(sent)
+            trickling = threading.Thread(target=trickle, args=(slow,), daemon=True)
+            trickling.start()
+            assert ended(slow, 20)
+            trickling.join(20)
+        assert ask(server, "/state.json")[0].status == 200
+
+
+def trickle(connection):
+    """A byte at a time, so that no single wait is long."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection.send(b"x")
+            time.sleep(0.1)
+
+
+def test_connections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(server_module, "MOST_UNREAD", 8)
+    with pages.served(pages.write(tmp_path / "mine")) as server, contextlib.ExitStack() as stack:
+        before = threading.active_count()
+        for _ in range(100):
+            stack.enter_context(socket.create_connection(server.server_address)).sendall(b"GET / HTTP/1.1\r\n")
+        assert ask(server, "/")[0].status == 200
+        assert comes(lambda: threading.active_count() - before <= 8, 20)
+    assert capfd.readouterr().err == ""
+
+
+def test_requests_beyond_the_most_at_a_time_are_refused_and_later_ones_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST", 4)
+    busy = threading.Event()
+    monkeypatch.setattr(Watch, "state", lambda self: {"waited": busy.wait(60)})
+    with pages.served(pages.write(tmp_path / "mine")) as server, contextlib.ExitStack() as stack:
+        head = f"GET /state.json HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode()
+        waiting = [stack.enter_context(socket.create_connection(server.server_address)) for _ in range(4)]
+        for each in waiting:
+            each.sendall(head)
+        assert comes(lambda: server._connections == 4, 20)
+        assert ended(stack.enter_context(socket.create_connection(server.server_address)), 20)
+        busy.set()
+        assert all(b"200 OK" in each.recv(1000) for each in waiting)
+        assert comes(lambda: server._connections == 0, 20)
+        assert ask(server, "/state.json")[0].status == 200
