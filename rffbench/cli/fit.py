@@ -41,7 +41,7 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
     if not minutes:
         raise ConfigError("--minutes: must be above 0")
     preparing.check_libraries()
-    folder = output or Path(f"{file.name.split('.')[0]}-fit")
+    folder = output or Path(f"{_stem(file)}-fit")
     writing.check_folder(folder)
     asked = question.ask(file, read_table(file), target, metric)
     for line in asked.said:
@@ -57,16 +57,27 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
             note("interrupted: the advice is from what there is; another Ctrl-C stops at once")
         advice = advising.advise(search)
         lines = saying.lines(search, advice)
+        status, written = 0, ""
         if advice.use:
             search.report("fitting the model to all rows")
-            made = writing.make(search, advice)
-            paths = writing.write(folder, made, asked, writing.page(lines, asked, str(folder)))
-    if advice.use:
-        note(f"wrote {', '.join(each.name for each in paths)} into {folder}")
+            try:
+                made = writing.make(search, advice)
+                paths = writing.write(folder, made, asked, writing.page(lines, asked, str(folder)))
+                written = f"wrote {', '.join(each.name for each in paths)} into {folder}"
+            except KeyboardInterrupt:
+                status, written = INTERRUPTED, "interrupted while the model was fitted to all rows: it was not written"
+    if written:
+        note(written)
+    if written and not status:
         note(f"next: rffbench predict {folder / writing.MODEL} NEW.csv")
     for line in lines:
         _in_lines(line, echo)
-    return 0
+    return status
+
+
+def _stem(file: Path) -> str:
+    """The file's name without its ending, and that of how it is packed."""
+    return Path(file.stem).stem if file.suffix in (".gz", ".bz2", ".xz") else file.stem
 
 
 def _in_lines(text: str, show: object) -> None:

@@ -151,7 +151,7 @@ class TimeLeft:
         if self._bar is None:
             from tqdm import tqdm
 
-            layout = "{desc} {percentage:3.0f}% {bar}{postfix}"
+            layout = "{desc}{percentage:3.0f}% |{bar}|{postfix}"
             self._bar = tqdm(
                 total=self._seconds, desc=self._name, file=sys.stderr, bar_format=layout, dynamic_ncols=True
             )

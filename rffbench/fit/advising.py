@@ -16,6 +16,7 @@ from rffbench.fit.candidates import CONSTANT, EXACT, FOURIER, LINEAR, NYSTROEM, 
 from rffbench.fit.trying import Search, Trial
 
 SHOWN = 2.0  # standard errors: what leads by less is a tie
+HARDLY = 0.25  # standard errors: fewer columns are taken if they cost less
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,12 @@ class Chooser:
         return Difference(float(better.mean()), float(np.sqrt(better.var(axis=1, ddof=1).mean() / better.shape[1])))
 
     def size(self, candidate: Candidate) -> int:
-        """The smallest size that is within a standard error of the best."""
+        """The smallest size that is hardly worse than the best: by less than a quarter of a standard error."""
         sizes = self._search.sizes(candidate)
         best = max(sizes, key=lambda size: self._scores(candidate, size).mean())
         for size in sizes:
             behind = self.lead((candidate, best), (candidate, size))
-            if size == best or behind.mean <= behind.error:
+            if size == best or behind.mean <= HARDLY * behind.error:
                 return size
         return best
 
@@ -132,7 +133,7 @@ def advise(search: Search) -> Advice:
 
     tried = {each for each, _ in search.trials}
     others = sorted((each for each in tried if each.has_columns and each.kernel != "gaussian"), key=lambda x: x.name)
-    choices = [[FOURIER], [NYSTROEM], others, [EXACT], [TREES], [LINEAR], [CONSTANT]]
+    choices = [[FOURIER], [NYSTROEM], [use] if use in others else others, [EXACT], [TREES], [LINEAR], [CONSTANT]]
     rows = [row(each) for each in choices if each and set(each) <= tried]
     advised = [_trial(search, *chooser.advised(), at) for at, chooser in enumerate(each_split)]
     first = _row(f"advised: {use.name}", use, columns, advised, ratio)

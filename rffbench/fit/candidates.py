@@ -62,7 +62,7 @@ CONSTANT = Candidate("constant", "constant")
 LINEAR = Candidate("linear", "linear")
 FOURIER = _fourier("gaussian", "random Fourier features")
 NYSTROEM = _nystroem("gaussian", "Nyström features")
-LAPLACIAN = _fourier("laplacian", "Laplacian kernel")
+LAPLACIAN = _fourier("laplacian", "Laplacian Fourier features")
 TREES = Candidate("boosted trees", "trees")
 EXACT = Candidate("kernel ridge", "exact", "gaussian", "NystroemFeatures")
 
@@ -70,13 +70,13 @@ FIRST = (CONSTANT, LINEAR, FOURIER, NYSTROEM, LAPLACIAN, TREES)
 """Tried in any case, whatever the time."""
 
 KERNELS = (
-    _fourier("matern", "Matérn kernel"),
-    _nystroem("laplacian", "Laplacian kernel, Nyström"),
-    _fourier("cauchy", "Cauchy kernel"),
-    Candidate("arc-cosine kernel", "map", "arc-cosine", "ActivationFeatures", has_bandwidth=False),
-    _nystroem("matern", "Matérn kernel, Nyström"),
-    Candidate("polynomial kernel", "map", "polynomial", "TensorSketchFeatures"),
-    _fourier("rational-quadratic", "rational quadratic kernel"),
+    _fourier("matern", "Matérn Fourier features"),
+    _nystroem("laplacian", "Laplacian Nyström features"),
+    _fourier("cauchy", "Cauchy Fourier features"),
+    Candidate("arc-cosine features", "map", "arc-cosine", "ActivationFeatures", has_bandwidth=False),
+    _nystroem("matern", "Matérn Nyström features"),
+    Candidate("polynomial TensorSketch", "map", "polynomial", "TensorSketchFeatures"),
+    _fourier("rational-quadratic", "rational quadratic features"),
 )
 """Other kernels, and other maps of them."""
 

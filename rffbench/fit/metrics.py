@@ -100,9 +100,9 @@ METRICS = {
     each.name: each
     for each in (
         Metric("accuracy", "accuracy (%)", "labels", 1, accuracy, 100),
-        Metric("balanced_accuracy", "balanced accuracy (%)", "labels", 1, balanced_accuracy, 100),
+        Metric("balanced_accuracy", "balanced acc. (%)", "labels", 1, balanced_accuracy, 100),
         Metric("auc", "AUC", "ranking", 1, auc),
-        Metric("average_precision", "average precision", "ranking", 1, average_precision),
+        Metric("average_precision", "average prec.", "ranking", 1, average_precision),
         Metric("log_loss", "log-loss", "probabilities", -1, log_loss),
         Metric("rmse", "RMSE", "values", -1, rmse),
         Metric("mae", "mean abs. error", "values", -1, mae),

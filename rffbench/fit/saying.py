@@ -5,13 +5,24 @@ from __future__ import annotations
 import math
 
 from rffbench.fit.advising import Advice, Row
-from rffbench.fit.candidates import CONSTANT, LINEAR, Candidate
+from rffbench.fit.candidates import CONSTANT, FOURIER, LINEAR, Candidate
 from rffbench.fit.metrics import Metric
 from rffbench.fit.trying import Search
 from rffbench.stats import columns_needed
+from rffbench.stats.columns import FALLING
 from rffbench.text import first_of
 
-MAPS_OF = {"RandomFourierFeatures": "random Fourier features", "NystroemFeatures": "Nyström features"}
+MAPS = {
+    "RandomFourierFeatures": "Fourier features",
+    "NystroemFeatures": "Nyström features",
+    "ActivationFeatures": "random rectifiers",
+    "TensorSketchFeatures": "TensorSketch features",
+    "OrthogonalRandomFeatures": "orthogonal features",
+    "StructuredOrthogonalFeatures": "SORF features",
+    "QuasiMonteCarloFeatures": "quasi-Monte Carlo features",
+}
+KERNELS = {"gaussian": "Gaussian", "laplacian": "Laplacian", "matern": "Matérn", "cauchy": "Cauchy"}
+WIDTH = 80
 
 
 def lines(search: Search, advice: Advice) -> list[str]:
@@ -36,19 +47,19 @@ def in_a_sentence(search: Search, advice: Advice) -> str:
         return "Advice: linear regression without a map; no map is shown to be better."
     said = f"Advice: {described(advice.use, advice.columns)}"
     if advice.over is None:
-        return f"{said}; no other is shown to be better."
+        return f"{said}; none beats it."
     by = search.metric.shown(advice.over.mean)
-    return f"{said}; better than {advice.base} by {by:.{_decimals(by)}f}."
+    over = "" if advice.columns else f" than {advice.base}"
+    return f"{said}: better{over} by {by:.{_decimals(by)}f}."
 
 
 def described(candidate: Candidate, columns: int) -> str:
-    """A candidate in words, with its columns."""
+    """A candidate in words: its kernel, its map and its columns."""
     if not columns:
         return candidate.name
-    name = candidate.name
-    if candidate.kernel != "gaussian" and candidate.map in MAPS_OF and not name.endswith("Nyström"):
-        name = f"{name}, {MAPS_OF[candidate.map]}"
-    return f"{name}, {columns:,} columns"
+    plain = "random " if candidate == FOURIER else ""
+    kernel = str(candidate.kernel)
+    return f"{KERNELS.get(kernel, kernel)} kernel, {plain}{MAPS[candidate.map]}, {columns:,} columns"
 
 
 def table(metric: Metric, rows: list[Row]) -> list[str]:
@@ -60,7 +71,7 @@ def table(metric: Metric, rows: list[Row]) -> list[str]:
         error = f" ± {metric.shown(each.error):.{decimals}f}" if math.isfinite(each.error) else ""
         score = f"{metric.shown(each.score):.{decimals}f}{error}"
         shown.append((each.name, f"{each.columns:,}" if each.columns else "", score, f"{each.seconds:.2g}"))
-    header = ("", "columns", f"{metric.title} ± s.e.", "seconds")
+    header = ("columns: computed from a row", "columns", f"{metric.title} ± s.e.", "seconds")
     widths = [max(len(cell) for cell in column) for column in zip(header, *shown, strict=True)]
     return [
         "  ".join(
@@ -77,22 +88,28 @@ def _decimals(number: float) -> int:
 
 
 def about_columns(search: Search, advice: Advice) -> list[str]:
-    """What columns are, and how many would be enough."""
+    """How many columns would be enough."""
     if not advice.use or not advice.columns:
         return []
     sizes = search.sizes(advice.use)
     losses = [search.metric.loss([each.score for each in search.trials[advice.use, size]]) for size in sizes]
     constant = search.metric.loss([each.score for each in search.trials[CONSTANT, 0]])
     needed = columns_needed(sizes, losses, constant)
-    said = f"Columns are numbers computed from a row: {advice.columns:,}"
-    if needed.estimate is None:
-        return [f"{said}; how many are enough is not known: {needed.why_not}."]
-    return [f"{said}; {needed}."]
+    if needed.estimate is not None:
+        return [
+            f"{advice.columns:,} columns; about {needed.estimate:,} ({needed.low:,} to {needed.high:,}) "
+            "would be within 1 %."
+        ]
+    why = needed.why_not if needed.why_not == FALLING else "that takes 512 or more"
+    return [f"{advice.columns:,} columns; not known how many are enough: {why}."]
 
 
 def not_tried(search: Search) -> list[str]:
-    """What there was no time for."""
-    names = list(dict.fromkeys(search.not_tried))
+    """What there was no time for, in a line."""
     if search.interrupted:
         return ["Stopped by Ctrl-C: other kernels, maps and sizes were not tried."]
-    return [f"Not tried, for want of time: {first_of(names, 3)}."] if names else ["All that was planned was tried."]
+    names = list(dict.fromkeys(search.not_tried))
+    if not names:
+        return ["All that was planned was tried."]
+    lines = [f"Not tried, for want of time: {first_of(names, most)}." for most in range(len(names), 0, -1)]
+    return [next((line for line in lines if len(line) <= WIDTH), lines[-1])]
