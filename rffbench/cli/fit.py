@@ -36,14 +36,13 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
     Ctrl-C ends the search early: the advice is then from what there is.
     """
     from rffbench.fit import advising, preparing, question, saying, trying, writing
-    from rffbench.fit.table import read_table
 
     if not minutes:
         raise ConfigError("--minutes: must be above 0")
     preparing.check_libraries()
     folder = output or Path(f"{_stem(file)}-fit")
     writing.check_folder(folder)
-    asked = question.ask(file, read_table(file), target, metric)
+    asked = question.ask(file, target, metric)
     for line in asked.said:
         _in_lines(line, note)
     with TimeLeft(60 * minutes, "fit") as progress:
@@ -99,11 +98,10 @@ def predict(model: Path, file: Path, output: Path | None) -> int:
     """
     from rffbench import files
     from rffbench.fit import predicting, preparing
-    from rffbench.fit.table import read_table
 
     preparing.check_libraries()
     fitted, card = predicting.load(model, note)
-    found = predicting.predict(fitted, card, read_table(file), file.name, note)
+    found = predicting.predict(fitted, card, file, note)
     text = found.to_csv(index=False)
     if output is None:
         echo(text, nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rffbench.errors import ConfigError, TableError, unknown
+from rffbench.errors import ConfigError
+from rffbench.fit.table import read_new
 from rffbench.fit.writing import CARD, FORMAT, MODEL, SKOPS, trusted_types, versions
-from rffbench.text import first_of
 
 Tell = Callable[[str], object]
 
@@ -52,7 +53,7 @@ def _card(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: is not known to be a model of rffbench fit, as {CARD} is not beside it, {refused}")
     try:
         card = json.loads(beside.read_text(encoding="utf-8"))
-        for key, kind in {"versions": dict, "sha256": dict, "columns": dict, "target": list}.items():
+        for key, kind in {"versions": dict, "sha256": dict, "reading": dict, "target": list}.items():
             if not isinstance(card[key], kind):
                 raise TypeError(key)
     except (ValueError, KeyError, TypeError):
@@ -74,48 +75,22 @@ def _check_versions(path: Path, made: dict[str, str]) -> None:
             )
 
 
-def predict(model: Any, card: dict[str, Any], table: pd.DataFrame, name: str, tell: Tell) -> pd.DataFrame:
-    """The predictions for the rows of ``table``: labels and a probability for each class, or values."""
-    table = table.rename(columns=str)
-    inputs = _checked(card, table, name, tell)
-    target = card["target"]
-    found = np.asarray(model.predict(inputs))
+def predict(model: Any, card: dict[str, Any], path: Path, tell: Tell) -> pd.DataFrame:
+    """The predictions for the rows of a file: labels and a probability for each class, or values."""
+    inputs, notes = read_new(path, card["reading"])
+    for each in notes:
+        tell(each)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = np.asarray(model.predict(inputs))
+    if any("unknown categories" in str(each.message) for each in caught):
+        tell("some texts are new to the model: they count as none of those that it knows")
     if card["classes"] is None:
-        return pd.DataFrame(found.reshape(len(inputs), -1), columns=target)
-    P = np.asarray(model.predict_proba(inputs))
-    result = pd.DataFrame({target[0]: found})
+        return pd.DataFrame(found.reshape(len(inputs), -1), columns=card["target"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        P = np.asarray(model.predict_proba(inputs))
+    result = pd.DataFrame({card["target"][0]: found})
     for at, label in enumerate(card["classes"]):
         result[f"prob_{label}"] = P[:, at]
     return result
-
-
-def _checked(card: dict[str, Any], table: pd.DataFrame, name: str, tell: Tell) -> pd.DataFrame:
-    """The inputs of the model; TableError, naming the column and the line, if one is missing or of another kind."""
-    columns = card["columns"]
-    if not len(table):
-        raise TableError(f"{name}: has no rows")
-    if missing := [each for each in columns if each not in table.columns]:
-        near = unknown("column", missing[0], [each for each in table.columns if each not in columns])
-        hint = f"; {near.split('; ', 1)[1]}" if "did you mean" in near else ""
-        raise TableError(
-            f"{name}: the column {first_of([repr(each) for each in missing], 4)} is missing, which is an input{hint}"
-        )
-    if extra := [each for each in table.columns if each not in columns]:
-        tell(f"not used: {first_of([repr(each) for each in extra], 4)}")
-    inputs = table[list(columns)].copy()
-    for each, kind in columns.items():
-        if kind == "number" and not pd.api.types.is_numeric_dtype(inputs[each]):
-            inputs[each] = _numbers(inputs[each], name)
-    return inputs
-
-
-def _numbers(column: pd.Series, name: str) -> pd.Series:
-    values = pd.to_numeric(column, errors="coerce")
-    wrong = values.isna() & column.notna()
-    if wrong.any():
-        at = int(wrong.to_numpy().argmax())
-        raise TableError(
-            f"{name}: line {at + 2}, column {column.name!r}: {str(column.iloc[at])!r} is not a number, as it was for "
-            "the model; correct it, or leave it empty if it is not known"
-        )
-    return values.astype(np.float64)

@@ -1,23 +1,52 @@
-"""The table in a file."""
+"""The table in a file, and new rows for a model, by `rffbench.data.tables`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from rffbench.errors import ConfigError, TableError
+from rffbench.data.tables import Table, read_new_rows, read_table
+from rffbench.errors import ConfigError, DataError, TableError
+from rffbench.fit.metrics import Metric
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """The table in a CSV, Excel or parquet file."""
-    if not path.is_file():
-        raise ConfigError(f"{path}: no such file")
+def options(target: str | None, metric: Metric | None) -> dict[str, Any]:
+    """The options of `read_table`: a target or several, and the task where a metric says it."""
+    given: dict[str, Any] = {"dates": "parts"}
+    if target is not None:
+        names = [each.strip() for each in target.split(",")]
+        given["target"] = names if len(names) > 1 else target
+        if len(names) > 1 and metric is not None and metric.of_classes:
+            raise ConfigError(f"--metric {metric.name} is of classes, and several targets must be numbers: give one")
+    if metric is not None:
+        given["task"] = "classification" if metric.of_classes else "regression"
+    return given
+
+
+def read(path: Path, given: Mapping[str, Any]) -> Table:
+    """The table; TableError, with line and column, if it cannot be used. What is wrong with its target as a number is
+    said where it has too many values to be of classes."""
     try:
-        if path.suffix.lower() in (".xlsx", ".xls"):
-            return pd.read_excel(path)
-        if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep=None, engine="python") if path.stat().st_size < 1_000_000 else pd.read_csv(path)
-    except Exception as error:
-        raise TableError(f"{path.name}: cannot be read as a table: {error}") from error
+        return read_table(path, **given)
+    except DataError as error:
+        said = str(error).replace("{path: …, target: …}", "--target NAME")
+        if "another one in each" in said and "task" not in given:
+            try:
+                read_table(path, **given, task="regression")
+            except DataError as other:
+                said += f". As a number: {str(other).removeprefix(f'{path.name}: ')}"
+        raise TableError(said) from error
+
+
+def read_new(path: Path, reading: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
+    """The inputs of new rows, and notes; TableError if a column is missing, or a cell is no number where one was."""
+    try:
+        frame, notes = read_new_rows(path, reading)
+    except DataError as error:
+        raise TableError(str(error)) from error
+    if not len(frame):
+        raise TableError(f"{path.name}: has no rows")
+    return frame, notes

@@ -63,7 +63,7 @@ class Split:
         from sklearn.pipeline import make_pipeline
 
         asked, steps = self._question, make_pipeline(*preparation(self._question.inputs))
-        inputs = asked.frame[asked.inputs]
+        inputs = asked.frame
         X = steps.fit_transform(inputs.iloc[self.train]).astype(np.float32)
         X_test = steps.transform(inputs.iloc[self.test]).astype(np.float32)
         classes = 0 if asked.classes is None else len(asked.classes)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from rffbench import files
 from rffbench.errors import ConfigError
@@ -51,12 +50,12 @@ def make(search: Search, advice: Advice) -> Made:
     steps = make_pipeline(*preparation(asked.inputs))
     with warnings.catch_warnings(), few_threads(asked.rows * max(advice.columns, search.first_size) ** 2):
         warnings.simplefilter("ignore")
-        X = steps.fit_transform(asked.frame[asked.inputs])
+        X = steps.fit_transform(asked.frame)
         settings = _settings(search, use, advice.columns, X)
         share = float(asked.y.mean()) if asked.classes is not None and len(asked.classes) == 2 else 0.0
         unfitted = learner(use, settings, asked.metric, asked.class_weight, share, len(asked.targets))
         fitted = learner(use, settings, asked.metric, asked.class_weight, share, len(asked.targets))
-        fitted.fit(X, asked.labels)
+        fitted.fit(X, asked.table.target)
     return Made(Pipeline([*steps.steps, ("model", fitted)]), unfitted)
 
 
@@ -91,7 +90,9 @@ def write(folder: Path, made: Made, question: Question, page: str) -> list[Path]
         (beside / CODE).write_text(code(made, question), encoding="utf-8")
         (beside / PAGE).write_text(page, encoding="utf-8")
         _write_skops(made.pipeline, question, beside / SKOPS)
-        (beside / CARD).write_text(json.dumps(_card(question, beside), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (beside / CARD).write_text(
+            json.dumps(_card(made, question, beside), indent=2, ensure_ascii=False) + "\n", "utf-8"
+        )
         beside.chmod(0o755)
         names = sorted(each.name for each in beside.iterdir())
         if folder.exists():
@@ -118,7 +119,7 @@ def _write_skops(pipeline: Any, question: Question, path: Path) -> None:
     """Write model.skops if skops can hold the model's classes, and gives the same predictions."""
     from skops import io
 
-    some = question.frame[question.inputs].head(TRIED_ROWS)
+    some = question.frame.head(TRIED_ROWS)
     try:
         io.dump(pipeline, path, compression=zipfile.ZIP_DEFLATED)
         again = io.load(path, trusted=trusted_types(path))
@@ -143,17 +144,16 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in LIBRARIES}
 
 
-def _card(question: Question, folder: Path) -> dict[str, Any]:
+def _card(made: Made, question: Question, folder: Path) -> dict[str, Any]:
     """What `predict` checks before it loads the model."""
     models = [each for each in (folder / MODEL, folder / SKOPS) if each.exists()]
-    inputs = question.frame[question.inputs]
     return {
         "format": FORMAT,
         "versions": versions(),
         "sha256": {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in models},
         "target": question.targets,
-        "classes": None if question.classes is None else [str(each) for each in question.classes],
-        "columns": {name: "number" if pd.api.types.is_numeric_dtype(inputs[name]) else "text" for name in inputs},
+        "classes": None if question.classes is None else [str(each) for each in made.pipeline.classes_],
+        "reading": question.table.reading,
     }
 
 
@@ -169,10 +169,10 @@ def code(made: Made, question: Question) -> str:
     theirs = {name: module for name, module in sorted(names.items()) if name not in ours}
     imports = [f"from {_public(module)} import {name}" for name, module in theirs.items()]
     ours_line = [f"from rffbench import {', '.join(ours)}"] if ours else []
-    target = question.targets[0] if len(question.targets) == 1 else question.targets
-    rest = [name for name in question.frame.columns if name not in question.inputs]
+    given = ", ".join(
+        [repr(str(question.path.absolute())), *(f"{key}={value!r}" for key, value in question.given.items())]
+    )
     wrapped = textwrap.wrap(shown, 100, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False)
-    read, reader = _reader(question)
     return "\n".join([
         f'"""The model of `rffbench fit {question.path.name}`: python {CODE} NEW.csv prints predictions."""',
         "import sys",
@@ -182,14 +182,11 @@ def code(made: Made, question: Question) -> str:
         "from skrub import DatetimeEncoder, SelectCols, SquashingScaler, StringEncoder, TableVectorizer",
         *imports,
         *ours_line,
-        reader,
+        "from rffbench.data.tables import read_new_rows, read_table",
         "",
-        f"table = {read}({str(question.path.absolute())!r})",
-        f"target = {target!r}",
-        f"table = table.dropna(subset={question.targets!r})",
-        f"inputs = [name for name in table.columns if name not in {rest!r}]",
+        f"table = read_table({given})",
         "model = make_pipeline(",
-        "    SelectCols(inputs),",
+        "    SelectCols(list(table.frame.columns)),",
         "    TableVectorizer(",
         "        numeric=SquashingScaler(),",
         "        datetime=make_pipeline(DatetimeEncoder(), SquashingScaler()),",
@@ -198,18 +195,12 @@ def code(made: Made, question: Question) -> str:
         '    SimpleImputer(strategy="median", add_indicator=True),',
         *(f"    {line}" for line in [*wrapped[:-1], wrapped[-1] + ","]),
         ")",
-        "model.fit(table, table[target])",
-        f"for row in model.predict({read}(sys.argv[1]) if len(sys.argv) > 1 else table):",
+        "model.fit(table.frame, table.target)",
+        "new = read_new_rows(sys.argv[1], table.reading)[0] if len(sys.argv) > 1 else table.frame",
+        "for row in model.predict(new):",
         "    print(row)",
         "",
     ])  # fmt: skip
-
-
-def _reader(question: Question) -> tuple[str, str]:
-    """The function that reads the file, and its import: pandas' own where it reads the same."""
-    if question.path.suffix == ".csv" and pd.read_csv(question.path).equals(question.read):
-        return "pd.read_csv", "import pandas as pd"
-    return "read_table", "from rffbench.fit.table import read_table"
 
 
 def _names(estimator: Any) -> dict[str, str]:
