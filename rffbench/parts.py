@@ -100,7 +100,8 @@ class SolverServes:
     the dry run says so. ``letters`` finds more letters of the formulas in the solver's parameters. ``libraries`` are
     the optional libraries that it may need. ``without_map`` is the declaration for learning on the kernel without a
     map; None: the same. ``sparse_cost`` are the multiply-adds of a fit to sparse features (`MapServes.sparse`) with R
-    numbers per row; None: it does not take them.
+    numbers per row; None: it does not take them. ``cross_validates``: with several λ, a fit chooses λ by k-fold
+    cross-validation, and has its errors in ``cv_results_``; they choose the bandwidth, too.
     """
 
     uses: Literal["features", "kernel rows", "own functions", "inputs"] = "features"
@@ -111,6 +112,7 @@ class SolverServes:
     cost: str | None = None
     without_map: str | None = None
     sparse_cost: str | None = None
+    cross_validates: bool = False
     letters: Callable[[Mapping[str, Any]], Mapping[str, float]] = lambda config: {}
     libraries: tuple[str, ...] = ()
     source: str = ""

@@ -19,11 +19,12 @@ from rffbench.features import make_features
 from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
-from rffbench.parameters import TIMES_MEDIAN, is_chosen_once
+from rffbench.parameters import TIMES_MEDIAN, is_chosen, is_chosen_once
 from rffbench.parts import TRIGONOMETRY, evaluated
-from rffbench.solvers import NONE, make_solver, served
+from rffbench.solvers import NONE, cross_validates, make_solver, served, uses_kernel
 from rffbench.solvers.base import default_block_rows
 from rffbench.text import canonical_json
+from rffbench.trials.held_out import FOLDS
 from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import BRIEF_S
 from rffbench.trials.shared import may_share, pool_size, shared_draw, worth_sharing
@@ -90,13 +91,15 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
 
 
 def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
-    """Multiply-adds of choosing the bandwidth for all sizes of a method, or for all methods
-    (`rffbench.trials.tuning`)."""
-    if not is_chosen_once(specs[0].kernel["gamma"]):
+    """Multiply-adds of choosing the bandwidth for all sizes of a method, or for all methods, or for each trial of a
+    solver without held-out errors of its own (`rffbench.trials.tuning`)."""
+    gamma, solver = specs[0].kernel["gamma"], specs[0].solver
+    own = cross_validates(solver)
+    if not is_chosen(gamma) or not uses_kernel(solver) or (own and not is_chosen_once(gamma)):
         return 0.0
-    grid = specs[0].kernel["gamma"][TIMES_MEDIAN]
+    fits = len(gamma[TIMES_MEDIAN] if is_chosen_once(gamma) else gamma) * (1 if own else solver.get("folds") or FOLDS)
     firsts = {choosing_key(spec): tuning_spec(spec) for spec in specs}
-    return len(grid) * sum(operations(spec) or 0.0 for spec in firsts.values())
+    return fits * sum(operations(spec) or 0.0 for spec in firsts.values())
 
 
 def measuring_operations(spec: TrialSpec) -> float:
@@ -292,8 +295,9 @@ def _letters(spec: TrialSpec) -> dict[str, float]:
 
 
 def _bandwidths(spec: TrialSpec) -> int:
+    """The fits that the seconds of a trial count."""
     gamma = spec.kernel["gamma"]
-    return len(gamma) if isinstance(gamma, list) else 1
+    return len(gamma) if isinstance(gamma, list) and cross_validates(spec.solver) and uses_kernel(spec.solver) else 1
 
 
 def _columns(spec: TrialSpec) -> int:

@@ -18,7 +18,15 @@ from rffbench.flaws import check_flaws
 from rffbench.kernels import kernel_argument, kernel_of
 from rffbench.kernels.checks import check_own_kernel
 from rffbench.parameters import is_chosen, is_chosen_once, is_rule
-from rffbench.solvers import SOLVERS, check_features, check_map, check_on_device, make_solver
+from rffbench.solvers import (
+    SOLVERS,
+    check_features,
+    check_map,
+    check_on_device,
+    cross_validates,
+    make_solver,
+    uses_kernel,
+)
 from rffbench.text import plural
 from rffbench.trials.metrics import CURVES, check_measurable
 from rffbench.trials.scores import check_given
@@ -99,8 +107,13 @@ def _check_parts(method: MethodSettings) -> None:
         raise Misplaced("has neither a feature map nor a solver", "methods", method.label)
     with located("methods", method.label):
         check_map(method.solver["name"], method.features["name"])
-    if is_chosen(method.kernel["gamma"]) and len(method.solver.get("lambda", [])) < 2:
-        message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
+    gamma = method.kernel["gamma"]
+    if is_chosen(gamma) and not method.has_solver:
+        raise Misplaced("a bandwidth is chosen by the errors of a solver, and solver: none has none",
+                        *method.place("kernel"))  # fmt: skip
+    keeps_lambda = is_chosen_once(gamma) and gamma.get("and_lambda") and uses_kernel(method.solver)
+    if keeps_lambda and not cross_validates(method.solver):
+        message = f"and_lambda keeps the best of two λ or more, and {method.solver['name']} chooses none here"
         raise Misplaced(message, *method.place("kernel"))
 
 
@@ -113,7 +126,7 @@ def _check_datasets(method: MethodSettings) -> None:
 
 
 def _check_kernel(method: MethodSettings) -> None:
-    """The kernel suits the inputs, and the map that chooses γ can be made."""
+    """The kernel suits the inputs, and the map and the solver that choose γ can be made."""
     kernel, place = method.kernel, method.place("kernel")
     for dataset in method.datasets:
         try:
@@ -125,7 +138,9 @@ def _check_kernel(method: MethodSettings) -> None:
         if is_chosen_once(chosen := kernel["gamma"]):
             features = {"name": chosen["features"]} if "features" in chosen else method.features
             argument, columns = kernel_argument(kernel), chosen["columns"]
-            make_features(features, kernel=argument, gamma=1.0, n_features=columns, count="columns")
+            made = make_features(features, kernel=argument, gamma=1.0, n_features=columns, count="columns")
+            for task in method.tasks if uses_kernel(method.solver) else ():
+                make_solver(method.solver, task=task, features=made, kernel=argument, gamma=1.0, n_features=columns)
 
 
 def _checked_map(method: MethodSettings, gamma: float, n_features: int) -> Any:

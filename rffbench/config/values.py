@@ -286,15 +286,17 @@ def check_registered_map(name: str) -> None:
 
 
 class ChosenBandwidth(BaseModel):
-    """A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike."""
+    """A bandwidth that held-out rows choose once for each map, dataset and trial, for all sizes alike."""
 
     model_config = ConfigDict(extra="forbid")
 
     times_median: Annotated[list[PositiveNumber], AfterValidator(once), Field(min_length=2)] = Field(
         description="The values of σ to choose from, in multiples of the median distance between training rows."
     )
-    columns: PositiveInt = Field(description="The number of columns of the features for this choice.")
-    rows: PositiveInt = Field(description="The most training rows for this choice; the first ones are used.")
+    columns: PositiveInt = Field(default=512, description="The number of columns of the features for this choice.")
+    rows: PositiveInt = Field(
+        default=10_000, description="The most training rows for this choice; the first ones are used."
+    )
     and_lambda: StrictBool = Field(
         default=False, description="Whether to keep the λ chosen with it, instead of choosing λ again on all rows."
     )
@@ -305,8 +307,9 @@ class ChosenBandwidth(BaseModel):
     )
 
     def spec(self) -> dict[str, Any]:
-        """The form of a trial's spec."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        """The form of a trial's spec, which has the columns and the rows even if they are the default ones."""
+        always = {"columns": self.columns, "rows": self.rows}
+        return self.model_dump(mode="json", exclude_defaults=True) | always
 
 
 def bandwidths(*rules: str) -> Callable[[object], object]:

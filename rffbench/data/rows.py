@@ -39,12 +39,15 @@ class Rows(RowSource):
         self.seconds = 0.0
         self.card = card
 
-    def part(self, rows: slice) -> Rows:
-        """A lazy view of some of the rows, in order."""
-        if isinstance(self.base, Stream) and isinstance(self.index, range):
-            base, index = self.base.part(self.index[rows])
+    def part(self, rows: slice | np.ndarray) -> Rows:
+        """A lazy view of some of the rows, in order; of a stream, of neighbours."""
+        if not isinstance(self.index, range):
+            return type(self)(self.base, self.index[rows], self.preprocess, self.dtype, self.card)
+        index = self.index[rows if isinstance(rows, slice) else slice(int(rows[0]), int(rows[-1]) + 1)]
+        if isinstance(self.base, Stream):
+            base, index = self.base.part(index)
             return type(self)(base, index, self.preprocess, self.dtype, base.card)
-        return type(self)(self.base, self.index[rows], self.preprocess, self.dtype, self.card)
+        return type(self)(self.base, index, self.preprocess, self.dtype, self.card)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen_once
+from rffbench.solvers import uses_kernel
 from rffbench.trials.spec import Key, TrialResult, TrialSpec
 from rffbench.trials.tuning import Choice, choosing_key, with_choice
 
@@ -50,4 +51,9 @@ def _may_be_known(spec: TrialSpec) -> bool:
     """Whether another trial's choice will do: not where the seconds of the choice count, and where only the trial's own
     map chooses, and σ alone."""
     gamma = spec.kernel["gamma"]
-    return is_chosen_once(gamma) and spec.timing == "shared" and not {"features", "and_lambda"} & gamma.keys()
+    return (
+        is_chosen_once(gamma)
+        and uses_kernel(spec.solver)
+        and spec.timing == "shared"
+        and not {"features", "and_lambda"} & gamma.keys()
+    )

@@ -83,6 +83,16 @@ def served(name: str) -> SolverServes:
     return found if isinstance(found, SolverServes) else SolverServes()
 
 
+def cross_validates(config: Mapping[str, Any]) -> bool:
+    """Whether the solver ``config``, in a trial's form, chooses λ by cross-validation, and has held-out errors."""
+    return served(config["name"]).cross_validates and len(config.get("lambda", [])) > 1
+
+
+def uses_kernel(config: Mapping[str, Any]) -> bool:
+    """Whether the results of the solver ``config`` depend on the kernel; not if it learns on the inputs themselves."""
+    return served(config["name"]).uses != "inputs"
+
+
 def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
     """ConfigError if the solver called ``name`` is not for this task or this kernel."""
     solver = served(name)

@@ -18,7 +18,7 @@ from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 
 
-@serves(SolverServes(uses="inputs", sums="n*d*min(n, d)/2", cost="f*min(n, d)**3/6"))
+@serves(SolverServes(uses="inputs", sums="n*d*min(n, d)/2", cost="f*min(n, d)**3/6", cross_validates=True))
 def make_linear(
     *, task: str, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n", center: Center = True,

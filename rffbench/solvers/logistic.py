@@ -322,6 +322,7 @@ USUAL = 1700  # multiply-adds of a fit per number in Z; most of the shipped resu
         iterative=True,
         cost=f"{USUAL}*(k + 1)*c*n*p",
         sparse_cost=f"{4 * USUAL}*(k + 1)*c*n*R",
+        cross_validates=True,
     )
 )
 def make_logistic(

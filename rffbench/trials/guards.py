@@ -63,7 +63,7 @@ class GuardedRows(Rows):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_held"}
 
-    def part(self, rows: slice) -> GuardedRows:
+    def part(self, rows: slice | NDArray) -> GuardedRows:
         part = cast(GuardedRows, super().part(rows))
         part.farthest = self.farthest
         return part

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rffbench.parameters import is_chosen_once
+from rffbench.parameters import is_chosen
 from rffbench.process import peak_memory
-from rffbench.solvers import NONE
+from rffbench.solvers import NONE, cross_validates, uses_kernel
 from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.foreign import foreign_code
@@ -45,14 +45,19 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         fitted = [with_fitted(spec) for spec in specs]
         run_group(fitted, Relay(zip(fitted, specs, strict=True), channel))
         return
-    if isinstance(specs[0].kernel["gamma"], list):
+    gamma = specs[0].kernel["gamma"]
+    if is_chosen(gamma) and not uses_kernel(specs[0].solver):
+        given = [with_gamma(spec, 1.0) for spec in specs]
+        run_group(given, Relay(zip(given, specs, strict=True), channel))
+        return
+    if isinstance(gamma, list) and cross_validates(specs[0].solver):
         best = BestBandwidth(specs, channel)
-        for gamma in specs[0].kernel["gamma"]:
+        for each in gamma:
             if left := best.unfailed():
-                run_group([with_gamma(spec, gamma) for spec in left], best)
+                run_group([with_gamma(spec, each) for spec in left], best)
         best.tell()
         return
-    if is_chosen_once(specs[0].kernel["gamma"]):
+    if is_chosen(gamma):
         from rffbench.trials.tuning import tuned
 
         found = tuned(specs, channel)

@@ -1,9 +1,13 @@
-"""A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike.
+"""A bandwidth that held-out rows choose before the trials that have it are run.
 
-The spec's γ is a mapping. σ is chosen from ``times_median``, multiples of the median distance between training rows,
-with features of ``columns`` columns, on at most ``rows`` training rows. With ``and_lambda``, the best λ is kept too;
-else the trial chooses its own. ``features`` is a map that replaces the spec's own in the choice, so that all methods
-have the same σ. The choice depends only on the spec without its size, not on the sizes that run together.
+Mostly the spec's γ is a mapping: one choice for each map, dataset and trial, for all sizes alike. σ is chosen from
+``times_median``, multiples of the median distance between training rows, with features of ``columns`` columns, on at
+most ``rows`` training rows. With ``and_lambda``, the best λ is kept too; else the trial chooses its own. ``features``
+is a map that replaces the spec's own in the choice, so that all methods have the same σ. The choice depends only on the
+spec without its size, not on the sizes that run together.
+
+Else γ is a list, and the solver has no held-out errors of its own: each trial chooses its γ on its own rows. With such
+errors, see `rffbench.trials.tasks.BestBandwidth`.
 """
 
 from __future__ import annotations
@@ -15,30 +19,30 @@ from typing import Any
 import numpy as np
 
 from rffbench.kernels.bandwidth import gamma_of_rows
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench.parameters import TIMES_MEDIAN, is_chosen_once
 from rffbench.process import Contention
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
-from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
-from rffbench.trials.foreign import ChangedRows, leaving_others_alone
-from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
+from rffbench.trials.edges import gain_at_edge
+from rffbench.trials.foreign import ChangedRows
+from rffbench.trials.held_out import chooses_by, held_out_errors
 from rffbench.trials.problem import Problem
 from rffbench.trials.seconds import either
-from rffbench.trials.single import ready_solver
 from rffbench.trials.spec import Channel, Key, Relay, TrialResult, TrialSpec
 
 
 @dataclass(frozen=True)
 class Choice:
-    """γ, σ over the median distance, the best λ with them, the seconds of all fits, and `gain_at_edge` if the multiple
-    is an end of its grid."""
+    """γ, σ over the median distance (None: γ is of a list), the best λ with them (None: the solver chooses none), the
+    seconds of all fits, `gain_at_edge` if the multiple or γ is an end of its grid, and the held-out error."""
 
     gamma: float
-    times: float
-    lambda_: float
+    times: float | None
+    lambda_: float | None
     seconds: float
     contended: bool | None
     edge: dict[str, float] | None
+    error: float | None = None
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Choice:
@@ -49,15 +53,21 @@ class Choice:
 
 
 def tuning_spec(spec: TrialSpec) -> TrialSpec:
-    """The trial whose cross-validation chooses a spec's bandwidth, without γ: one for all sizes of a method, or for all
-    methods."""
+    """The trial whose held-out errors choose a spec's bandwidth, without γ: one for all sizes of a method, or for all
+    methods; of a list, the trial itself."""
     asked = spec.kernel["gamma"]
+    spec = replace(
+        spec, measures=[], scores=chooses_by(spec), score_sources=spec.score_sources if chooses_by(spec) else [],
+        kernel_error_points=0, timing="shared",
+    )  # fmt: skip
+    if not is_chosen_once(asked):
+        return replace(spec, kernel={**spec.kernel, "gamma": asked[0]})
     rows = min(asked["rows"], spec.train_rows or asked["rows"])
     if of_all := asked.get("features"):
         spec = replace(spec, method=of_all, features={"name": of_all}, source=None)
     return replace(
-        spec, n_features=asked["columns"], multiple=None, count="columns", train_rows=rows, measures=[], scores=[],
-        score_sources=[], kernel_error_points=0, timing="shared", kernel={**spec.kernel, "gamma": "median"},
+        spec, n_features=asked["columns"], multiple=None, count="columns", train_rows=rows,
+        kernel={**spec.kernel, "gamma": "median"},
     )  # fmt: skip
 
 
@@ -68,38 +78,34 @@ def choosing_key(spec: TrialSpec) -> Key:
 
 def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choice:
     """Choose the bandwidth of ``spec`` on ``problem``, the problem of its `tuning_spec`."""
-    grid: Sequence[float] = spec.kernel["gamma"][TIMES_MEDIAN]
-    asked, split = tuning_spec(spec), problem.split
-    stream = split_stream(spec.seed, spec.dataset, spec.trial)
-    gammas = [gamma_of_rows(problem.kernel, "median", split.X_train, stream, times) for times in grid]
-    folds: list[list[float]] = []
-    lambdas: list[float] = []
-    with Contention() as contention, Stopwatch(split.X_train) as watch:
-        for gamma in gammas:
-            with_gamma = replace(problem, gamma=gamma)
-            features = with_gamma.features(asked)
-            solver = ready_solver(asked, with_gamma, features, memory)
-            with (
-                leaving_others_alone(asked, problem),
-                keeping_warnings(),  # the trial that has the chosen σ warns of what concerns it
-                naming_whose_code(asked, features, solver),
-                leaving_global_seeds(features, split.X_train, split.y_train),
-            ):
-                solver.fit(split.X_train, split.y_train)
-            folds.append(chosen_fold_errors(solver))
-            lambdas.append(float(solver.alpha_))
-    best = int(np.argmin([np.mean(errors) for errors in folds]))
+    rule, asked, X = spec.kernel["gamma"], tuning_spec(spec), problem.split.X_train
+    grid: Sequence[float] = rule[TIMES_MEDIAN] if is_chosen_once(rule) else rule
+    gammas = grid
+    if is_chosen_once(rule):
+        stream = split_stream(spec.seed, spec.dataset, spec.trial)
+        gammas = [gamma_of_rows(problem.kernel, "median", X, stream, times) for times in grid]
+    with Contention() as contention, Stopwatch(X) as watch:
+        found = [held_out_errors(asked, replace(problem, gamma=gamma), memory) for gamma in gammas]
+    folds = [errors for errors, _ in found]
+    means = [float(np.mean(errors)) for errors in folds]
+    best = int(np.argmin(means))
     edge = gain_at_edge(grid, folds, grid[best])
-    return Choice(gammas[best], grid[best], lambdas[best], watch.seconds, contention.contended, edge)
+    times = grid[best] if is_chosen_once(rule) else None
+    return Choice(gammas[best], times, found[best][1], watch.seconds, contention.contended, edge, means[best])
 
 
 def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
     """The result of a trial with a chosen γ, with the choice and its seconds."""
     contended = either(result.seconds.get("contended"), choice.contended)
+    metrics, grid = {"gamma": choice.gamma}, "gamma"
+    if choice.times is not None:
+        metrics, grid = {**metrics, TIMES_MEDIAN: choice.times}, TIMES_MEDIAN
+    elif choice.error is not None:
+        metrics["cv_error"] = choice.error
     return replace(
-        result, metrics=result.metrics | {"gamma": choice.gamma, TIMES_MEDIAN: choice.times},
+        result, metrics=result.metrics | metrics,
         seconds=result.seconds | {"bandwidth_s": choice.seconds, "contended": contended},
-        edges=result.edges | ({TIMES_MEDIAN: choice.edge} if choice.edge else {}),
+        edges=result.edges | ({grid: choice.edge} if choice.edge else {}),
     )  # fmt: skip
 
 
@@ -121,7 +127,7 @@ class OfChoice(Relay):
 def _with_values(spec: TrialSpec, choice: Choice) -> TrialSpec:
     """The trial with the chosen γ, and with the chosen λ if that is kept."""
     solver: dict[str, Any] = dict(spec.solver)
-    if spec.kernel["gamma"].get("and_lambda"):
+    if is_chosen_once(spec.kernel["gamma"]) and spec.kernel["gamma"].get("and_lambda"):
         solver["lambda"] = [choice.lambda_]
     return replace(spec, kernel={**spec.kernel, "gamma": choice.gamma}, solver=solver)
 

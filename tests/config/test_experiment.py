@@ -326,9 +326,9 @@ ERRORS = {
     "wrong type": (("trials: 3", "trials: many"), 12, "must be a whole number, not 'many'"),
     "truth for a count": (("trials: 3", "trials: true"), 12, "must be a whole number, not true"),
     "bandwidths without a choice": (
-        ("{features: fourier}", "{features: fourier, solver: {lambda: 1.0}, kernel: {sigma: [1, 2]}}"),
+        ("{features: fourier}", "{features: fourier, solver: {name: none}, kernel: {sigma: [1, 2]}}"),
         8,
-        "bandwidths are chosen by the cross-validation",
+        "a bandwidth is chosen by the errors of a solver",
     ),
     "a wrong sweep": (
         ("seed: 7", "seed: 7\nsweep: {scaling: {a: {}, b: {preprocess: minmaks}}}"),

@@ -38,8 +38,16 @@ SOLVERS: tuple[dict[str, Any], ...] = (
     {"name": "ridge", "lambda": [1e-4, 1e-2], "folds": 3},
     {"name": "ridge", "lambda": [1e-4, 1e-3, 1e-2], "folds": 4, "center": False},
     {"name": "pcg", "lambda": [1e-3, 1e-2], "folds": 3},
-)
-OF_CLASSES: tuple[dict[str, Any], ...] = ()
+    {"name": "ridge", "lambda": [1e-3], "folds": 3}, {"name": "gp"},
+)  # fmt: skip
+OF_CLASSES: tuple[dict[str, Any], ...] = (
+    {"name": "logistic", "lambda": [1e-3, 1e-2], "folds": 3}, {"name": "logistic", "lambda": [1e-2], "folds": 2},
+    {"name": "linear-svm"},
+)  # fmt: skip
+WITHOUT_MAP: tuple[dict[str, Any], ...] = (
+    {"name": "kernel-ridge", "lambda": [1e-3, 1e-2], "folds": 3}, {"name": "kernel-ridge", "lambda": [1e-2]},
+    {"name": "linear"}, {"name": "gradient-boosting", "trees": 3},
+)  # fmt: skip
 SINGLE = ("surrogate-leverage",)  # alone it is scored in single precision
 ROUNDING, OF_SINGLE = 1e-7, 1e-4
 
@@ -58,6 +66,8 @@ def _config(dice: random.Random) -> dict[str, Any]:
     names = dice.sample(sorted(MAPS), dice.randint(1, 3))
     labels = {f"M{number}": name for number, name in enumerate([*names, *names[: dice.randint(0, 1)]])}
     methods = {label: _method(dice, name) for label, name in labels.items()}
+    if dice.random() < 0.25:
+        methods["none"] = {"features": "none", "solver": dict(dice.choice(WITHOUT_MAP))}
     datasets = dice.sample(DATASETS, 2 if dice.random() < 0.2 else 1)
     config = {
         "name": "drawn", "datasets": datasets, "preprocess": dice.choice(["minmax", "standard"]),
@@ -65,7 +75,7 @@ def _config(dice: random.Random) -> dict[str, Any]:
         "methods": methods, "solver": _solver(dice, datasets),
         "n_features": dice.sample([4, 6, 12, 16], dice.randint(1, 2)),
         "count": "columns" if columns else "frequencies", "trials": dice.randint(1, 2), "seed": dice.randint(0, 9),
-        "kernel_error_points": 30,
+        "kernel_error_points": 30, "scores": dice.choice([[], [], ["balanced_accuracy", "mae"]]),
     }  # fmt: skip
     axes = [_axis_of_method(dice, labels)] if dice.random() < 0.8 else []
     if dice.random() < 0.4:

@@ -196,11 +196,10 @@ def test_a_config_that_asks_for_it_is_read_back_from_what_a_run_writes():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 8}}}, "rows"),
+        ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 8, "rows": 0}}}, "rows"),
         ({"kernel": {"sigma": {"times_median": [1, 1], "columns": 8, "rows": 9}}}, "1.0 is given twice"),
         ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 9, "rows": 9}}}, "even"),
         ({"kernel": {"name": "arc-cosine", "gamma": KERNEL["gamma"]}}, "has no bandwidth"),
-        ({"solver": {"name": "ridge", "lambda": 1.0}}, "over two λ or more"),
         ({"kernel": {"sigma": {**KERNEL["gamma"], "features": "fouirer"}}}, "did you mean fourier|fourier"),
         ({"kernel": {"sigma": {**KERNEL["gamma"], "features": "none"}}}, "unknown feature map 'none'"),
         ({"kernel": {"name": "laplacian", "sigma": {**KERNEL["gamma"], "features": "sorf"}}}, "laplacian"),

@@ -172,7 +172,7 @@ class FalkonClassifierCV(_Falkon, Classifier):
 
 @serves(SolverServes(
     uses="kernel rows", iterative=True, cost="i*n*L*(d + t + 2*(k + 1)*c) + 6*L**3", letters=passes_of_a_fit(25),
-    source="Rudi, Carratino and Rosasco, NIPS 2017",
+    source="Rudi, Carratino and Rosasco, NIPS 2017", cross_validates=True,
 ), versions={"landmarks": VERSIONS})  # fmt: skip
 def make_falkon(
     *, task: str, kernel: str, gamma: float, n_features: int, memory: int | None = None,

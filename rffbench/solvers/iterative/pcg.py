@@ -175,7 +175,7 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
     SolverServes(
         iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
         sparse_cost="20*i*(k + 1)*c*n*R", letters=passes_of_a_fit(40),
-        source="Frangella, Tropp and Udell, SIMAX 2023",
+        source="Frangella, Tropp and Udell, SIMAX 2023", cross_validates=True,
     ),
     versions={"preconditioner": VERSIONS},
 )  # fmt: skip

@@ -140,7 +140,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self.class_weight = class_weight
 
 
-@serves(SolverServes(uses="kernel rows", cost="(n + v)*n*d + f*n**3/6"))
+@serves(SolverServes(uses="kernel rows", cost="(n + v)*n*d + f*n**3/6", cross_validates=True))
 def make_kernel_ridge(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",

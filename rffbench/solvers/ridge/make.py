@@ -18,7 +18,7 @@ from rffbench.solvers.weights import Balanced, check_balanced
 
 @serves(SolverServes(
     sums="n*p*min(n/P, p)/2", cost="f*P*min(n/P, p)**3/6", sparse_cost="15000*(q + 1)*c*n*R",
-    letters=lambda config: {"P": config.get("partitions") or 1},
+    letters=lambda config: {"P": config.get("partitions") or 1}, cross_validates=True,
 ))  # fmt: skip
 def make_ridge(
     *, task: str, features: Any, memory: int | None = None,
