@@ -158,6 +158,15 @@ def kernels_served(traits: Traits) -> list[str]:
 
 def check_kernel(part: str, traits: Traits, kernel: str | Kernel) -> None:
     """NotServed if the part called ``part`` needs a kernel with other traits; ValueError for an unknown ``kernel``."""
+    from rffbench.kernels.own import PRECOMPUTED, is_own
+
+    if is_own(kernel):
+        if traits is None:  # any kernel will do; the part says whether it takes one that is no Kernel
+            return
+        what = "a precomputed matrix" if isinstance(kernel, str) and kernel == PRECOMPUTED else "a callable"
+        words = needed(traits)
+        wanted = f"a kernel with {words}" if words else f"the {' or '.join(kernels_served(traits))} kernel"
+        raise NotServed("kernel", f"{part} needs {wanted}; NystroemFeatures takes {what}")
     if serves_kernel(traits, kernel):
         return
     name, having = kernel if isinstance(kernel, str) else kernel.called(), kernels_served(traits)

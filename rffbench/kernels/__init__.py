@@ -100,6 +100,9 @@ NAMED = Registry(
 files (``./mine.py:MyKernel``)."""
 
 
+OWN_KERNELS = "NystroemFeatures, ExactKernelRidgeCV, FalkonCV and KernelSVM"
+"""What takes kernels of the user's own (`rffbench.kernels.own`)."""
+
 Trait = TypeVar("Trait", bound=Kernel)
 
 
@@ -130,6 +133,8 @@ def make_kernel(kernel: str | Kernel, gamma: Any = 1.0, **parameters: Any) -> Ke
     If a Kernel has a γ other than 1, ``gamma`` must be 1 or the same. Raises ValueError for an unknown name (naming the
     nearest one), an unknown parameter, a γ that is not a positive number, or two different γ.
     """
+    if not isinstance(kernel, (str, Kernel)):
+        raise ValueError(f"kernel must be a name or a Kernel, got {kernel!r}; {OWN_KERNELS} take a callable, too")
     if not isinstance(kernel, Kernel):
         made_by = kernel_class(kernel)
         name, given = ALIASES.get(kernel, (kernel, {}))

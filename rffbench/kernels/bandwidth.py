@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import squareform
 
-from rffbench.kernels import Kernel, make_kernel
+from rffbench.kernels import OWN_KERNELS, Kernel, make_kernel
+from rffbench.kernels.own import PRECOMPUTED, OwnKernel, Signature, is_own, own_kernel
 from rffbench.parameters import GAMMA_RULES, WrongParameter, is_rule
 from rffbench.rowsource import row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -23,13 +24,23 @@ class Bandwidth:
     """Base of maps and kernel machines: a kernel, given by its name or as a `Kernel`, and its γ, a number or a rule. A
     rule finds the same γ in all of them from the same rows and ``random_state``."""
 
-    kernel: str | Kernel
+    kernel: Any
     gamma: float | str
+    n_features_in_: int
     random_state: RandomState
     gamma_: float
+    own_kernels: ClassVar[Signature | None] = None
+    """What a callable kernel takes; None: kernels are given by name or as a `Kernel`."""
+    _own: OwnKernel | None = None
 
     def _check_kernel(self) -> Kernel:
         """The kernel, with γ = 1 if a rule will find γ; ValueError if there is no such kernel or γ."""
+        if is_own(self.kernel):
+            if self.own_kernels is None:
+                what = "a precomputed matrix" if self.kernel == PRECOMPUTED else "a callable"
+                problem = f"of {type(self).__name__} must be a name or a Kernel; {OWN_KERNELS} take {what}"
+                raise WrongParameter("kernel", problem)
+            return own_kernel(self.kernel, self.gamma, self.own_kernels)
         kernel = make_kernel(self.kernel, 1.0)
         if isinstance(self.gamma, str) and self.gamma not in kernel.rules:
             raise WrongParameter("gamma", no_rule(kernel, self.gamma))
@@ -46,6 +57,19 @@ class Bandwidth:
         else:
             self.gamma_ = kernel.gamma
 
+    def _numbered(self, X: Any) -> NDArray[np.float64]:
+        """Keep the rows X of a fit for a kernel of the user's own. Returns their numbers, (n, 1)."""
+        kernel = self._check_kernel()
+        assert isinstance(kernel, OwnKernel)
+        self._own = kernel.fitted_to(X)
+        self.n_features_in_ = self._own.width
+        return self._own.numbers
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        return tags
+
     @property
     def bandwidth(self) -> float:
         """γ as a number: ``gamma``, or the number that the rule found."""
@@ -54,6 +78,8 @@ class Bandwidth:
     @property
     def kernel_(self) -> Kernel:
         """The kernel, with γ as a number."""
+        if self._own is not None and is_own(self.kernel):
+            return self._own
         return make_kernel(self.kernel, self.gamma_ if is_rule(self.gamma) else self.gamma)
 
 

@@ -12,8 +12,9 @@ from scipy.linalg import LinAlgError
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from rffbench.kernels.own import is_own
 from rffbench.linalg.centring import nearest_to_mean
 from rffbench.rowsource import BLOCK_ROWS, float_rows, is_row_source
 
@@ -84,7 +85,15 @@ class _Estimator(BaseEstimator):
         raise NotImplementedError
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **targets: bool) -> tuple[Any, NDArray]:
-        """X and y of a fit as arrays, X possibly as a CSR matrix; a row source as one of float64 or float32."""
+        """X and y of a fit as arrays, X possibly as a CSR matrix; a row source as one of float64 or float32. With a
+        kernel of the user's own, X are the numbers of the rows."""
+        if self._has_own_kernel:
+            X = self._numbered(X)
+            y = np.asarray(y)
+            check_consistent_length(X, y)
+            if isinstance(self, Regressor):
+                y = check_array(y, ensure_2d=False, dtype=np.float64)
+            return X, y
         if is_row_source(X):
             X, y = float_rows(X), np.asarray(y)
             if len(y) != X.shape[0]:
@@ -111,10 +120,16 @@ class _Estimator(BaseEstimator):
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
+        if self._has_own_kernel:
+            return self._own.new_rows(X)
         if is_row_source(X):
             return self._same_width(float_rows(X))
         sparse = "csr" if self.accepts_sparse else False
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", accept_sparse=sparse)
+
+    @property
+    def _has_own_kernel(self) -> bool:
+        return bool(getattr(self, "own_kernels", None)) and is_own(self.kernel)
 
     def _same_width(self, X: Any) -> Any:
         if X.shape[1] != self.n_features_in_:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
 from rffbench.arrays import FloatArray
 from rffbench.errors import Fallback
@@ -26,6 +27,7 @@ from rffbench.features.data_dependent.landmarks import (
 )
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import chosen_rows
+from rffbench.kernels.own import OwnBlocks, Signature, is_own
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
@@ -40,7 +42,7 @@ class KernelValues(NamedTuple):
     """The columns of φ(x) = R⁻¹·k(x) before they are mixed: ``blocks`` makes the kernel values k(x), ``root`` is R
     (r, r), lower triangular."""
 
-    blocks: KernelBlocks
+    blocks: KernelBlocks | OwnBlocks
     root: NDArray[np.float64]
 
 
@@ -58,7 +60,11 @@ class NystroemFeatures(FeatureMap):
     landmarks : uniform, without replacement; kmeans, the centres of k-means; rls, by recursive ridge leverage scores;
         bless, by leverage scores of falling λ; rpcholesky, randomly pivoted Cholesky; greedy, large residuals. In
         Python also row numbers (l,) or points (l, d) of your own.
-    kernel : any of `rffbench.kernels`, by its name or as a Kernel.
+    kernel : any of `rffbench.kernels`, by its name or as a Kernel; or your own, for every rule but kmeans: a callable
+        of two rows, which may be vectors, texts or other objects, that gives a number, as scikit-learn's Nystroem takes
+        it; a kernel object of `sklearn.gaussian_process.kernels`; or 'precomputed': then X is the matrix of all pairs
+        of rows in ``fit``, (n, n), and in ``transform`` that of the new rows with these, (m, n). A fit with uniform
+        landmarks takes l² values, and m new rows m·l.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
@@ -66,7 +72,8 @@ class NystroemFeatures(FeatureMap):
     ----------
     landmarks_ : their row numbers, (l,) or, with fewer rows, (n,): ascending for uniform landmarks, else in the order
         in which they were chosen; None for centres and for given points.
-    points_ : the landmarks that are kept, (r, d) float64, an array or a CSR matrix.
+    points_ : the landmarks that are kept, (r, d) float64, an array or a CSR matrix; their objects (r,), if rows are no
+        vectors; of a precomputed kernel their row numbers (r, 1).
     rank_ : r, the rank of K_ll to working precision.
     root_ : R, (r, r) float64, lower triangular, for the landmarks in the order of ``points_``.
 
@@ -81,6 +88,7 @@ class NystroemFeatures(FeatureMap):
         source="Williams and Seeger, NIPS 2000",
     )  # fmt: skip
     accepts_sparse = True
+    own_kernels: ClassVar[Signature | None] = "pairs"
 
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"landmarks": RULES}
     versions: ClassVar[dict[str, dict[Rule, int]]] = {"landmarks": VERSIONS}
@@ -101,6 +109,7 @@ class NystroemFeatures(FeatureMap):
         """As for every map; given landmarks are checked in ``fit``, against the rows."""
         if isinstance(self.landmarks, str):
             super().check_parameters()
+            check_rule(self.kernel, self.landmarks)
             return
         others = copy.copy(self)
         others.landmarks = "uniform"
@@ -125,15 +134,33 @@ class NystroemFeatures(FeatureMap):
     def fit(self, X: Any, y: Any = None) -> NystroemFeatures:
         """Choose the landmarks among the rows X (n, d); y is not used."""
         self.check_parameters()
-        X = self._validated(X, reset=True)
+        X = self._numbered(X) if is_own(self.kernel) else self._validated(X, reset=True)
         points, self.landmarks_ = self._chosen(X)
         check_squares(points)
         self.root_, kept = positive_root(KernelBlocks(self.kernel_, points)(points))
         self.rank_, self.points_ = len(kept), points[kept]
         if self.rank_ < self.n_components:
             self._say_what_is_missing(X.shape[0], points)
-        self._blocks = KernelBlocks(self.kernel_, self.points_)
+        self._blocks: KernelBlocks | OwnBlocks = KernelBlocks(self.kernel_, self.points_)
+        if self._own is not None and is_own(self.kernel):
+            self._own, self.points_ = self._own.with_rows_of(self.points_)
+            self._blocks = OwnBlocks(self._own, self.points_ if self._own.precomputed else self._own.numbers)
         return self
+
+    def _validated_rows(self, X: Any, *, reset: bool) -> Any:
+        if self._own is not None and is_own(self.kernel):
+            return self._own.new_rows(X)
+        return super()._validated_rows(X, reset=reset)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32); float64 of objects."""
+        if not is_own(self.kernel):
+            return super().transform(X)
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        out = np.empty((rows.shape[0], self.n_components))
+        self.fill(rows, out)
+        return out
 
     def _say_what_is_missing(self, n: int, points: Any) -> None:
         """Warn if there are fewer rows, or fewer distinct ones, than landmarks. A rank that is low for another reason,
@@ -154,6 +181,9 @@ class NystroemFeatures(FeatureMap):
         n, sequence = X.shape[0], seed_sequence(self.random_state)
         count = min(self.n_components, n)
         if not isinstance(self.landmarks, str):
+            if is_own(self.kernel) and np.ndim(self.landmarks) != 1:
+                problem = f"must be row numbers with a kernel of your own, got shape {np.shape(self.landmarks)}"
+                raise WrongParameter("landmarks", problem)
             found = own_landmarks(X, self.landmarks)
             if found.points.shape[0] != self.n_components:
                 given = found.points.shape[0]
@@ -177,6 +207,16 @@ class NystroemFeatures(FeatureMap):
             self._blocks.fill(X[rows], K)
             out[rows, : self.rank_] = dtrsm(1.0, self.root_, K.T, lower=1, overwrite_b=1).T
         out[:, self.rank_ :] = 0
+
+
+def check_rule(kernel: Any, rule: str) -> None:
+    """WrongParameter if the landmarks' ``rule`` needs inputs, which rows of the user's own ``kernel`` may not have."""
+    if is_own(kernel) and rule == "kmeans":
+        others = ", ".join(each for each in RULES if each != "kmeans")
+        raise WrongParameter(
+            "landmarks",
+            f"must be one of {others} with a kernel of your own: centres of k-means are no rows, got kmeans",
+        )
 
 
 def positive_root(K: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

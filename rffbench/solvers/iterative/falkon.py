@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES, VERSIONS, Rule, TooFewRows, choose_landmarks, not_positive
+from rffbench.features.data_dependent.nystroem import check_rule
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.kernels.own import OwnKernel, Signature, is_own
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.lapack import eigh
-from rffbench.parameters import check_choice, check_count
+from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import RandomState, seed_sequence
@@ -34,6 +36,8 @@ SKETCHED = 2  # rows of KRILL's sketch, in units of the landmarks
 
 
 class _Falkon(Bandwidth, IterativeRidge):
+    own_kernels: ClassVar[Signature | None] = "pairs"
+
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         n_landmarks: int = 1000, landmarks: str = "uniform", preconditioner: str = "falkon", folds: int = 5,
@@ -60,6 +64,9 @@ class _Falkon(Bandwidth, IterativeRidge):
         check_choice("landmarks", self.landmarks, RULES)
         check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
         check_not_sketched(self.blocks, self.preconditioner, "falkon or none")
+        check_rule(self.kernel, self.landmarks)
+        if self.blocks and is_own(self.kernel):
+            raise WrongParameter("blocks", f"must be null with a kernel of your own, got {self.blocks!r}")
 
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
         n, d = X.shape
@@ -100,6 +107,11 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         super()._fit_targets(X, Y, y)
         self.metrics_["rank"] = float(self.rank_)
+        self._own = self._own and self._own.without_matrix()
+
+    def _apply(self, X: Any, coef: Numbers) -> Numbers:
+        kernel = self.kernel_
+        return kernel.product(X, self.landmarks_, coef) if isinstance(kernel, OwnKernel) else super()._apply(X, coef)
 
     def _map(self, dtype: Any) -> KernelBlocks:
         return KernelBlocks(self.kernel_, self.landmarks_, dtype)
@@ -144,7 +156,7 @@ class FalkonCV(_Falkon, Regressor):
     Parameters
     ----------
     alphas : the λ > 0 to choose from, or the only one.
-    kernel, gamma : as in the feature maps.
+    kernel, gamma : as in the feature maps; a kernel of your own as in `NystroemFeatures`.
     n_landmarks : m; all distinct rows, with a warning, if there are fewer.
     landmarks : the rule that chooses them: 'uniform', 'kmeans', 'rls', 'bless', 'rpcholesky' or 'greedy', as in
         `NystroemFeatures`.
@@ -157,7 +169,7 @@ class FalkonCV(_Falkon, Regressor):
 
     Attributes
     ----------
-    landmarks_ : (m, d) float64.
+    landmarks_ : (m, d) float64; with a kernel of your own their row numbers (m, 1).
     rank_ : the number of eigenvalues of K_mm that are kept.
     coef_ : α, (m,) or (t, m); intercept_ : float or (t,).
     gamma_ : γ as a number.

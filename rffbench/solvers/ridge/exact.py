@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.kernels import Kernel, make_kernel
+from rffbench.kernels import Kernel
 from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.kernels.own import OwnKernel
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import check_count, check_memory
 from rffbench.parts import SolverServes, serves
@@ -29,6 +30,7 @@ class _KernelRidge(Bandwidth):
     scoring: Scoring = None
     class_weight: ClassWeight = None
     classes_: NDArray
+    own_kernels = "pairs"
 
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
@@ -63,7 +65,7 @@ class _KernelRidge(Bandwidth):
             raise MemoryBudgetError(f"exact kernel ridge on {n} rows", needed, self.memory)
         weights = class_row_weights(self.class_weight, self.classes_, Y, None) if self.class_weight else None
         self._learn_gamma(X)
-        kernel = make_kernel(self.kernel, self.bandwidth)
+        kernel = self.kernel_
         with Stopwatch() as filling:
             matrix, work = TriangleStack(2, n)
             for start in range(0, n, BLOCK_ROWS):
@@ -85,6 +87,7 @@ class _KernelRidge(Bandwidth):
         self.timing_ = {"feature_s": 0.0, "gram_s": filling.seconds, "solve_s": solving.seconds}
         self.metrics_ = {"model_size": float(n)}
         self.X_fit_ = X
+        self._own = self._own and self._own.without_matrix()
         single = y.ndim == 1 and Y.shape[1] == 1
         self.dual_coef_ = solution.coef[:, 0] if single else solution.coef
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
@@ -96,7 +99,9 @@ class _KernelRidge(Bandwidth):
         return TriangleStack.bytes_needed(2, n) + 8 * n * min(n, BLOCK_ROWS)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
-        kernel = make_kernel(self.kernel, self.bandwidth)
+        kernel = self.kernel_
+        if isinstance(kernel, OwnKernel):
+            return kernel.product(X, self.X_fit_, self.dual_coef_) + self.intercept_
         blocks = [
             kernel(checked_rows(X, slice(start, min(start + BLOCK_ROWS, X.shape[0]))), self.X_fit_) @ self.dual_coef_
             for start in range(0, X.shape[0], BLOCK_ROWS)
@@ -108,8 +113,10 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
     """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ, λ from ``alphas`` by cross-validation.
 
     K (n, n) float64 and a working copy take n(n+1) numbers; MemoryBudgetError, before the fit starts, if these do not
-    fit into ``memory`` bytes. ``kernel`` and ``gamma`` are as in the feature maps; ``random_state`` draws the rows for
-    'median' if there are many. ``lambda_scale``, ``center``, the folds and the choice of λ are as in `StreamedRidgeCV`.
+    fit into ``memory`` bytes. ``kernel`` and ``gamma`` are as in the feature maps; a kernel of your own as in
+    `NystroemFeatures`: a callable of two rows, as scikit-learn's KernelRidge takes it, about n²/2 values, a kernel object
+    of scikit-learn, or 'precomputed'. ``random_state`` draws the rows for 'median' if there are many. ``lambda_scale``,
+    ``center``, the folds and the choice of λ are as in `StreamedRidgeCV`.
 
     Attributes
     ----------

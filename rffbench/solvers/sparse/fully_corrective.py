@@ -334,7 +334,7 @@ class FullyCorrective(Bandwidth):
         return model
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.kernels import GaussianKernel, Kernel, make_kernel
+from rffbench.kernels import GaussianKernel, Kernel
 from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.kernels.own import OwnKernel
 from rffbench.linalg.kernel_rows import kernel_product
 from rffbench.parameters import WrongParameter, check_choice, check_memory, check_positive
 from rffbench.parts import SolverServes, serves
@@ -76,7 +77,8 @@ class KernelSVM(Bandwidth, Classifier):
     C : float
         The weight of the loss, C > 0.
     kernel, gamma : as in `rffbench.kernels.make_kernel`; or gamma is 'scale' or 'median', of the rows
-        (`rffbench.kernels.bandwidth.gamma_of_rows`), as in the feature maps.
+        (`rffbench.kernels.bandwidth.gamma_of_rows`), as in the feature maps. A kernel of your own as in
+        `NystroemFeatures`, but a callable takes two sets of rows and gives their matrix, as in scikit-learn's SVC.
     bias : bool
         Whether there is an unpenalised b, as in LIBSVM, which trained the paper's kernel machines; False, as in the
         paper's formula, only for the squared hinge.
@@ -103,6 +105,8 @@ class KernelSVM(Bandwidth, Classifier):
     C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST 2, 2011.
     I. Yen et al., "Sparse random feature algorithm as coordinate descent in Hilbert space", NIPS 2014.
     """
+
+    own_kernels = "matrices"
 
     def __init__(
         self, loss: str = "squared-hinge", C: float = 1.0, *, kernel: str | Kernel = "gaussian",
@@ -143,9 +147,10 @@ class KernelSVM(Bandwidth, Classifier):
             raise MemoryBudgetError(f"{what} on {X.shape[0]} rows", needed, self.memory)
         X = read_rows(X)
         self._learn_gamma(X)
-        kernel = make_kernel(self.kernel, self.bandwidth)
+        kernel = self.kernel_
         _check_reach(X, kernel)
-        warm_up(kernel)
+        if not isinstance(kernel, OwnKernel):
+            warm_up(kernel)
         self.check_installed()  # loading it is not timed
         solve = self._squared_hinge if self.loss == "squared-hinge" else self._libsvm
         with Stopwatch() as solving:
@@ -159,6 +164,7 @@ class KernelSVM(Bandwidth, Classifier):
         self.intercept_ = machines[0].bias if single else np.array([machine.bias for machine in machines])
         objectives = [self._objective(machine, target, X) for machine, target in zip(machines, Y.T, strict=True)]
         self.metrics_ = {"model_size": float(len(support)), "objective": float(np.mean(objectives))}
+        self._own = self._own and self._own.without_matrix()
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """The bytes that a fit to (n, d) rows needs besides the rows; the cache is at most all of K, float32."""
@@ -216,7 +222,7 @@ class KernelSVM(Bandwidth, Classifier):
         decision = machine.decision
         if decision is None:
             support = np.flatnonzero(beta)
-            kernel = make_kernel(self.kernel, self.bandwidth)
+            kernel = self.kernel_
             decision = kernel_product(kernel, np.ascontiguousarray(X[support].T), beta[support, None], X)[:, 0]
             decision += machine.bias
         slack = np.maximum(0, 1 - y * decision)
@@ -225,14 +231,17 @@ class KernelSVM(Bandwidth, Classifier):
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         """Σ k(x, xᵢ)βᵢ + b over the support vectors, a block of rows at a time."""
-        kernel = make_kernel(self.kernel, self.bandwidth)
-        columns = np.ascontiguousarray(self.X_fit_.T)
+        kernel = self.kernel_
         coefficients = self.dual_coef_.reshape(len(self.dual_coef_), -1)
-        blocks = [
-            kernel_product(kernel, columns, coefficients, np.array(checked_rows(X, rows), dtype=np.float64))
-            for rows in row_blocks(X.shape[0])
-        ]
-        decision = np.concatenate(blocks) + self.intercept_
+        if isinstance(kernel, OwnKernel):
+            decision = kernel.product(X, self.X_fit_, coefficients) + self.intercept_
+        else:
+            columns = np.ascontiguousarray(self.X_fit_.T)
+            blocks = [
+                kernel_product(kernel, columns, coefficients, np.array(checked_rows(X, rows), dtype=np.float64))
+                for rows in row_blocks(X.shape[0])
+            ]
+            decision = np.concatenate(blocks) + self.intercept_
         return decision[:, 0] if self.dual_coef_.ndim == 1 else decision
 
 
