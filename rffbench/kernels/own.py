@@ -2,7 +2,7 @@
 
 Rows may be anything that the callable takes: vectors, texts, graphs. While a learner is fitted, a row is its number in
 a column (n, 1), so that all code for rows of numbers (landmarks, blocks, machines) works on it, and the kernel looks up
-the rows. New rows are given as they are.
+the rows. New rows have no numbers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class OwnKernel(Kernel):
         return self.signature == "matrices" or any(each.__module__ == OF_SCIKIT_LEARN for each in kinds)
 
     def fitted_to(self, X: Any) -> OwnKernel:
-        """The kernel with the training rows X. ValueError if these are not what it takes."""
+        """The kernel with the training rows X. ValueError if it cannot take them."""
         rows = matrix_of(X) if self.precomputed else rows_of_any(X)
         return replace(self, rows=rows, width=int(rows.shape[1]) if rows.ndim == 2 else 1)
 

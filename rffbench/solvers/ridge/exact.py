@@ -114,9 +114,9 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
 
     K (n, n) float64 and a working copy take n(n+1) numbers; MemoryBudgetError, before the fit starts, if these do not
     fit into ``memory`` bytes. ``kernel`` and ``gamma`` are as in the feature maps; a kernel of your own as in
-    `NystroemFeatures`: a callable of two rows, as scikit-learn's KernelRidge takes it, about n²/2 values, a
-    kernel object of scikit-learn, or 'precomputed'. ``random_state`` draws the rows for 'median' if there are many. ``lambda_scale``,
-    ``center``, the folds and the choice of λ are as in `StreamedRidgeCV`.
+    `NystroemFeatures`: a callable of two rows, as scikit-learn's KernelRidge takes it, about n²/2 values, a kernel
+    object of scikit-learn, or 'precomputed'. ``random_state`` draws the rows for 'median' if there are many.
+    ``lambda_scale``, ``center``, the folds and the choice of λ are as in `StreamedRidgeCV`.
 
     Attributes
     ----------
