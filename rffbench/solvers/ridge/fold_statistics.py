@@ -401,8 +401,8 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
             varies = held.y_squares - held.y_sums**2 / held.n
             if (lost := (errors < 0) & (bound > LOST * varies)).any():
                 warnings.warn(
-                    f"a held-out error is lost in rounding, which may be {(bound / held.n)[lost].max():.0e}, and lambda is "
-                    "chosen as if it were that large; center: true, a larger lambda or method: svd keep its digits",
+                    f"a held-out error is lost in rounding, which may be {(bound / held.n)[lost].max():.0e}, and lambda "
+                    "is chosen as if it were that large; center: true, a larger lambda or method: svd keep its digits",
                     Fallback, stacklevel=2,
                 )  # fmt: skip
             errors = np.where(errors < 0, bound, errors)
