@@ -401,7 +401,7 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
             varies = held.y_squares - held.y_sums**2 / held.n
             if (lost := (errors < 0) & (bound > LOST * varies)).any():
                 warnings.warn(
-                    f"a held-out error is lost in rounding, which may be {(bound / held.n)[lost].max():.0e}, and lambda "
+                    f"a held-out error is lost in rounding of up to {(bound / held.n)[lost].max():.0e}, and lambda "
                     "is chosen as if it were that large; center: true, a larger lambda or method: svd keep its digits",
                     Fallback, stacklevel=2,
                 )  # fmt: skip
