@@ -37,6 +37,7 @@ reproduction: $(TOOLS)  ## from results/: docs/reproduction.md, and every table,
 	    $(BIN)/rffbench compare $$folder > /dev/null; [ $$? -le 2 ] || exit; fi; done  # 1: cells differ; 2: nothing to
 	$(BIN)/python scripts/reproduction.py
 	$(BIN)/python scripts/include_tables.py
+	$(BIN)/python -m studies.pages
 
 docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; needs a package index the first time; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build

@@ -1,4 +1,4 @@
-"""Compiles functions with numba. What is compiled is kept on the disk where that is possible."""
+"""Compiles functions with numba, and keeps what is compiled on the disk if it can."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ class Shown:
     """What a table shows.
 
     ``metric``: a metric by its name or alias (``ALIASES``), instead of each dataset's main metric. ``seconds``: beside
-    a score, the seconds to generate the features. ``best``: marks at the best cells of a row. ``written``: names as
-    people write them, not as in the config. ``at_seconds``: only the largest size that trains in that time, not every
-    size.
+    a score, the seconds to generate the features, where the config has them timed alone. ``best``: marks at the best
+    cells of a row. ``written``: names as people write them, not as in the config. ``at_seconds``: only the largest size
+    that trains in that time, not every size.
     """
 
     metric: str | None = None
@@ -44,6 +44,7 @@ class Shown:
 
 
 KEPT = ".table.json"
+NOT_TIMED = "Seconds are not shown, because trials shared the machine; `timing: features` in a config takes them alone."
 FILES = Shown()
 """What the table's files in a results folder show."""
 
@@ -52,15 +53,19 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
     """The table of an experiment's results. ``summary`` is their summary, if it is computed already.
 
     A cell is the score's mean ± standard deviation over trials (accuracy in %; RMSE if a dataset has no
-    accuracy) and, in brackets, the seconds to generate the training features. ``~`` marks times of which
-    some were taken while other work used the processors. A cell with fewer finished trials than the config
-    asks for gives their number and the reason; a cell without any, a dash and the reason. A cell that the
-    config does not ask for is empty.
+    accuracy) and, in brackets, the seconds to generate the training features, unless trials shared the machine
+    (``timing: shared``). ``~`` marks times of which some were taken while other work used the processors. A cell
+    with fewer finished trials than the config asks for gives their number and the reason; a cell without any, a
+    dash and the reason. A cell that the config does not ask for is empty.
 
     Raises ConfigError for a metric that does not exist, ResultsError for a metric that no trial has.
     """
     if shown.metric == COLUMNS:
         return make_columns_table(results, written=shown.written)
+    is_shared = results.grid.timing == "shared"
+    hidden = is_shared and shown.seconds and shown.metric is None and shown.at_seconds is None
+    if hidden:
+        shown = replace(shown, seconds=False)
     metrics = _metrics(results, shown)
     if shown.at_seconds is not None:
         table, found = make_table_at(results, shown.at_seconds, metrics, seconds=shown.seconds, written=shown.written)
@@ -101,6 +106,8 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
     if shown.best:
         _mark_best(table, found, [metrics[dataset] for dataset, _ in rows])
     table.notes[:0] = _legend(results, table, metrics, contended, shown)
+    if hidden:
+        table.notes.append(NOT_TIMED)
     for dataset in results.datasets:
         methods = results.grid.methods_on(dataset)
         if metrics[dataset].name in ERRORS and (differ := results.kernels_differ(dataset, methods)):

@@ -1,4 +1,4 @@
-"""docs/liu2020.md, and what README.md says of the same paper."""
+"""docs/liu2020.md."""
 
 import itertools
 import re
@@ -16,7 +16,7 @@ from rffbench.report.significance import mean_interval
 from rffbench.report.summary import summarise
 from tests.helpers.findings import ROOT, compared, finding, gain, mean, protocols, results, signed, span, trials, word
 
-PAGE, README = "docs/liu2020.md", "README.md"
+PAGE = "docs/liu2020.md"
 DESCRIBED = [
     r"cod-rna|mean square 1",
     r"[35](?:, 5 or 10| or 5)? folds|d − 1",
@@ -65,19 +65,6 @@ def cells_of_table3() -> str:
     )
 
 
-@finding(README)
-def cells_of_table3_in_short() -> str:
-    near, count = within_tolerance("table3")
-    return f"{near} of the {count} cells of EEG, magic04 and covtype are within a point"
-
-
-@finding(README)
-def gain_reported() -> str:
-    cells = compared("table3").cells
-    reported = cells.pivot(index=["dataset", "size"], columns="method", values="reported")
-    return f"reports up to {reported.sub(reported['RFF'], axis=0).max(axis=None):.0f} points of accuracy over plain"
-
-
 def exchanged(kind: str, methods: str) -> int:
     (within,) = [
         control.within for control in compared("table3").controls if (control.kind, control.methods) == (kind, methods)
@@ -115,18 +102,6 @@ def number_of_protocols() -> int:
 @finding(PAGE)
 def protocols_tried() -> str:
     return f"among the {number_of_protocols()} different ones that the three searches below rank."
-
-
-@finding(README)
-def count_in_short() -> str:
-    ours = compared("table3").cells.query("dataset == 'eeg' and method == 'surrogate-RFF' and multiple >= 8")
-    assert (ours["high"] < 0).all()
-    return (
-        f"a protocol within noise of the nearest of {number_of_protocols()} that were tried, the table comes out: {cells_of_table3_in_short()}. "
-        f"That count tells less than it seems: with RFF's own numbers in all four columns it is "
-        f'{exchanged("in every column", "RFF")}, and surrogate-RFF, which the paper calls "Ours", stays below the paper '
-        "on EEG from 8d on"
-    )
 
 
 def _other_seeds() -> pd.DataFrame:
@@ -389,23 +364,6 @@ def bandwidths_on_the_edge() -> str:
     )
 
 
-@finding(README)
-def left_in_short() -> str:
-    every = [value for name in ("eeg", "magic04", "cod-rna") for value in _left("table3-fair", name)]
-    return f"the reweighted methods are {_range(every)} points from RFF over the sizes of EEG, magic04 and cod-RNA"
-
-
-@finding(README)
-def widest_interval() -> str:
-    """Of the reweighted methods less RFF, at 32d of EEG and magic04: half its width."""
-    methods = ("leverage-RFF (reweighted)", "surrogate-RFF (reweighted)")
-    found = [gain("table3-fair", dataset, method, "RFF", 32) for dataset in ("eeg", "magic04") for method in methods]
-    return f"(intervals up to ±{max((high - low) / 2 for _, low, high in found):.1f} at 32d)"
-
-
-# ---- As written, from larger pools ---------------------------------------------------------------------------
-
-
 _SWEPT = list(itertools.product(("eeg", "magic04"), (4, 16), (1, 2, 4, 10, 32)))  # dataset, multiple, l/s
 
 
@@ -446,14 +404,6 @@ def losses_on_large_data() -> str:
         f"cod-RNA, {word(counts['cod-rna'])} trials: {_losses('cod-rna', 4)}; {_losses('cod-rna', 16)}. "
         f"covtype, {word(counts['covtype'])} trials: {_losses('covtype', 4)}."
     )
-
-
-@finding(README)
-def no_gain_at_any_pool() -> str:
-    cells = [*_SWEPT, *itertools.product(["cod-rna"], (4, 16), (1, 2, 4, 10, 32))]
-    cells += itertools.product(["covtype"], (4,), (1, 2, 4, 10, 32))
-    assert all(mean_interval(_from_pool(*cell[:2], "surrogate-RFF", cell[2]))[0] < 0 for cell in cells)
-    return "No interval of surrogate-RFF lies above 0, on any of the four datasets and at any pool."
 
 
 @finding(PAGE)
@@ -501,44 +451,6 @@ def pool_at_the_edge_of_lambda() -> str:
         "smallest λ of the grid, but nothing hangs on it: with each method at the one λ that is best for it on the "
         f"test rows, the differences of surrogate-RFF are the same within {moved:.2f} points"
     )
-
-
-@finding(README)
-def losses_with_large_pools() -> str:
-    """No other interval of the largest pools lies below 0."""
-    largest = {
-        (dataset, multiple, method): 10 if (method, multiple) == ("leverage-RFF", 16) else 32
-        for dataset, multiple in [
-            ("eeg", 4),
-            ("eeg", 16),
-            ("magic04", 4),
-            ("magic04", 16),
-            ("cod-rna", 4),
-            ("cod-rna", 16),
-        ]
-        for method in ("surrogate-RFF", "leverage-RFF")
-    }
-    below = {
-        (dataset, multiple, method)
-        for (dataset, multiple, method), pool in largest.items()
-        if mean_interval(_from_pool(dataset, multiple, method, pool))[1] < 0
-    }
-    assert below == {("cod-rna", 4, "surrogate-RFF"), ("cod-rna", 4, "leverage-RFF"), ("magic04", 16, "leverage-RFF")}
-    return (
-        f"Small losses stay with large pools: {_loss('cod-rna', 4, 32)} on cod-RNA at 4d with l = 32s, and "
-        f"{_loss('magic04', 16, 10, 'leverage-RFF')} of leverage-RFF on magic04 at 16d with l = 10s."
-    )
-
-
-@finding(README)
-def losses_in_short() -> str:
-    return (
-        f"With l = s, as the paper runs it, surrogate-RFF less RFF is {_loss('eeg', 16, 1)} points on EEG at 16d; with "
-        f"l = 10s it is {_loss('eeg', 16, 10)}, and at 10s and 32s no interval of surrogate-RFF on EEG or magic04 excludes 0"
-    )
-
-
-# ---- What makes a λ comparable -----------------------------------------------------------------------------
 
 
 @finding(PAGE)

@@ -818,7 +818,7 @@ def at_equal_seconds() -> dict[str, dict[str, list[str]]]:
     return cases
 
 
-@finding(PAGE_OF_NOTES, "docs/choose-a-map.md")
+@finding(PAGE_OF_NOTES)
 def which_wins_survive_at_equal_seconds() -> str:
     told, found = [], at_equal_seconds()
     (count,) = {sum(map(len, cases.values())) for cases in found.values()}

@@ -34,8 +34,8 @@ def folders(tmp_path):
     """Two folders from their rows; what the second is against the first."""
 
     def make(old, new, tolerance=0.0, **config):
-        methods = {"methods": config["methods"]} if "methods" in config else {}
-        before = log.write(tmp_path / "before", log.config(trials=4, **methods), old)
+        same = {key: config[key] for key in ("methods", "timing") if key in config}
+        before = log.write(tmp_path / "before", log.config(trials=4, **same), old)
         return diff(before, log.write(tmp_path / "after", log.config(**{"trials": 4, **config}), new), tolerance)
 
     return make
@@ -177,12 +177,13 @@ def cost(difference, metric):
 
 
 def test_seconds_are_compared_by_their_logarithms_and_only_where_nothing_disturbed_them(folders):
-    slow = folders(cell(OLD, feature_s=0.5), cell(OLD, feature_s=1.2))
+    alone = {"timing": "exclusive"}
+    slow = folders(cell(OLD, feature_s=0.5, **alone), cell(OLD, feature_s=1.2, **alone), **alone)
     assert cost(slow, "train_s")["ratio"] == pytest.approx(1.4 / 0.7)
     assert (cost(slow, "train_s")["verdict"], cost(slow, "predict_s")["verdict"]) == ("slower", "unchanged")
     assert slow.outside == 0
     assert "slower (1)" in diff_writeup.to_text(slow)
-    disturbed = folders(cell(OLD), cell(OLD, feature_s=9.0, contended=True))
+    disturbed = folders(cell(OLD, **alone), cell(OLD, feature_s=9.0, contended=True, **alone), **alone)
     assert set(disturbed.costs["metric"]) == {"peak_memory_bytes"}
 
 

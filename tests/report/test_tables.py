@@ -216,6 +216,18 @@ def test_a_single_trial_has_a_mean_and_no_deviation_and_is_never_significant(tmp
     assert table.make_table(results).records()[0]["surrogate-RFF"] == "75.00 (0.50)"
 
 
+def test_seconds_of_trials_that_shared_the_machine_are_not_beside_scores_but_can_be_asked_for(tmp_path):
+    rows = [
+        log.ok(log.spec(method=method, trial=trial, timing="shared"), score)
+        for method, scores in SCORES.items() for trial, score in enumerate(scores)
+    ]  # fmt: skip
+    results = loaded(tmp_path, rows, timing="shared")
+    made = table.make_table(results)
+    assert not any("(" in cell for row in made.rows for cell in row)
+    assert made.notes[-1] == table.NOT_TIMED
+    assert "0.50" in table.make_table(results, table.Shown(metric="time")).records()[0]["RFF"]
+
+
 def test_failed_trials_are_counted_and_their_numbers_are_not(tmp_path):
     failed = log.lost(log.spec(method="RFF", trial=1), "timeout")
     failed["peak_memory_bytes"] = 10**12

@@ -14,7 +14,8 @@ from rffbench.report.pareto import pareto_front
 from rffbench.trials.metrics import METRICS, SCORES, TIMES
 
 COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")
-_ALONE = ("feature_s",)  # seconds that `timing: features` measures while the rest of the run is paused
+_ALONE: dict[str, tuple[str, ...]] = {"shared": (), "features": ("feature_s",), "exclusive": TIMES}
+"""By the config's `timing`, the seconds that are taken while nothing else runs."""
 _FRONT: dict[str, Any] = {"color": "#999999", "linewidth": 3.5, "alpha": 0.5, "solid_capstyle": "round", "zorder": 1}
 
 
@@ -22,11 +23,10 @@ def cost_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     """The score against every measured cost, one panel each: means over trials with bars of ± one standard deviation,
     one curve per method through its sizes, and behind them the Pareto front.
 
-    With `timing: features`, only the seconds of the features are shown, because the others are not comparable. None
-    without a solver, or with a single point.
+    Of seconds only those are shown that were taken alone. None without a solver, or with a single point.
     """
     score, trials = _score_and_trials(results, dataset)
-    possible = [each for each in COSTS if results.grid.timing != "features" or each in _ALONE or each not in TIMES]
+    possible = [each for each in COSTS if each not in TIMES or each in _ALONE[results.grid.timing]]
     costs = [name for name in draw.chosen(possible, possible) if (trials[name] > 0).any()]
     if score not in SCORES or trials.groupby(["method", "n_features"]).ngroups < 2 or not costs:
         return None

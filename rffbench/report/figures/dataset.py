@@ -60,12 +60,15 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
 
 def panel_metrics(results: Results, summary: pd.DataFrame) -> list[Metric]:
     """The metrics that get panels, among those in the dataset's rows of the summary: the style's own, else the errors
-    of the kernel matrix, the score, the metrics of other packages, and the seconds to generate the features."""
+    of the kernel matrix, the score, the metrics of other packages, and the seconds to generate the features, unless
+    trials shared the machine."""
     measured = set(summary["metric"])
     scores = [name for name in SCORES if name in measured][:1]
     if scores == ["rmse"] and "relative_rmse" in measured:  # the same curves, in the papers' unit
         scores = ["relative_rmse"]
-    usual = [*MAP_MEASURES, *scores, *results.own_metrics, "feature_s"]
+    usual = [*MAP_MEASURES, *scores, *results.own_metrics]
+    if results.grid.timing != "shared":
+        usual.append("feature_s")
     return [results.metrics[name] for name in draw.chosen(usual, results.metrics) if name in measured]
 
 

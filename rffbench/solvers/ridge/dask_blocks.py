@@ -77,7 +77,7 @@ def _engine() -> DaskEngine:
 def reach(address: str, timeout: float) -> Client:
     """A client of the scheduler at ``PROTOCOL://HOST:PORT``; OSError if none answers there within ``timeout`` seconds.
 
-    The scheduler is asked first what it is. A client has no limit for that: it waits forever for a server of another
+    First the scheduler must answer. A client has no limit for that: it waits forever for a server of another
     kind, which takes its greeting for the beginning of a question.
     """
 

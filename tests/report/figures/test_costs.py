@@ -12,7 +12,7 @@ POINTS = {  # seconds to generate the features, accuracy
 }
 
 
-def results(timing="shared", contended=False):
+def results(timing="exclusive", contended=False):
     rows = [
         ("eeg", n, method, trial, {"accuracy": score + trial, "feature_s": seconds, "train_s": 10 * seconds,
                                    "own_memory_bytes": 1e6 * n})
@@ -53,7 +53,7 @@ def test_of_errors_the_front_has_the_small_ones():
         for n, seconds, error in ((10, 1.0, 0.5), (20, 2.0, 0.6), (40, 4.0, 0.3))
         for trial in range(2)
     ]
-    made = log.results(rows, log.config(methods={"RFF": log.METHODS["RFF"]}, timing="shared"))
+    made = log.results(rows, log.config(methods={"RFF": log.METHODS["RFF"]}, timing="exclusive"))
     front = cost_figure(made, "eeg").axes[0].lines[0]
     assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 0.5), (4.0, 0.3)]
 
@@ -72,3 +72,8 @@ def test_seconds_that_cannot_be_compared_are_hollow_and_memory_is_not(contended)
     assert hollow[-1] == 0
     assert shown == ([2, 2, 0] if contended else [0, 0, 0])
     assert ("hollow" in figure.get_suptitle()) == contended
+
+
+def test_no_seconds_are_shown_of_trials_that_shared_the_machine():
+    panels = cost_figure(results("shared"), "eeg").axes
+    assert [panel.get_xlabel() for panel in panels] == ["memory (bytes)"]

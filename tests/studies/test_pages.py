@@ -1,0 +1,81 @@
+"""Pages that are written from results."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from studies import pages
+from studies.board import facts
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_every_page_says_what_its_source_and_the_results_say(capsys):
+    assert pages.main(check=True) == 0, capsys.readouterr().out
+
+
+def source(tmp_path, monkeypatch, text):
+    """A source beside the board's, with other text."""
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    path = tmp_path / "studies" / "board" / "page.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_page_whose_results_fit_no_sentence_is_refused(tmp_path, monkeypatch):
+    path = source(
+        tmp_path, monkeypatch, '{% if false %}\nyes\n{% else %}\n{{ fail("no sentence for that") }}\n{% endif %}\n'
+    )
+    with pytest.raises(SystemExit, match=r"page\.md: no sentence for that"):
+        pages.rendered(path)
+
+
+def test_a_name_that_no_study_has_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="'gian' is undefined"):
+        pages.rendered(source(tmp_path, monkeypatch, "{{ gian }}"))
+
+
+def test_a_page_that_differs_is_named_and_then_written(tmp_path, monkeypatch, capsys):
+    path = source(tmp_path, monkeypatch, "# A page\n")
+    (tmp_path / "docs").mkdir()
+    assert (pages.main(check=True), (tmp_path / "docs" / "page.md").exists()) == (1, False)
+    assert "docs/page.md: out of date" in capsys.readouterr().out
+    assert pages.main(check=False) == 0
+    assert (tmp_path / "docs" / "page.md").read_text().endswith("# A page\n")
+    assert path.name in (tmp_path / "docs" / "page.md").read_text()  # says where it is changed
+    assert pages.main(check=True) == 0
+
+
+@pytest.mark.slow
+def test_what_a_choice_gains_is_what_the_rows_say():
+    """The gain and the ratio of errors of one classification and one regression, by hand from the log."""
+    among = ("RFF", "Nyström", "Laplacian RFF", "Laplacian Nyström")
+    rows: dict = {}
+    with lzma.open(ROOT / "results/board-kernels/trials.jsonl.xz", "rt") as log:
+        for row in map(json.loads, log):
+            if row["dataset"] in ("eeg", "kin8nm") and row["n_features"] == 512 and row["status"] == "ok":
+                rows[row["dataset"], row["trial"], row["method"]] = row["metrics"]
+    units = pd.read_csv(ROOT / "rffbench/report/board/references.csv").set_index("dataset")
+    found = facts.choice(among, 512)
+    for dataset, loss in (("eeg", lambda of: 1 - of["accuracy"] / 100), ("kin8nm", lambda of: of["rmse"] ** 2)):
+        chosen, baseline = [], []
+        for trial in range(5):
+            mine = {method: rows[dataset, trial, method] for method in among}
+            chosen.append(loss(mine[min(mine, key=lambda method: mine[method]["cv_error"])]))
+            baseline.append(loss(mine["RFF"]))
+        gain = (np.mean(baseline) - np.mean(chosen)) / (units["constant"] - units["reference"])[dataset]
+        assert found.gains[dataset] == pytest.approx(gain)
+        ratio = np.mean(chosen) / np.mean(baseline)
+        assert found.errors[dataset] == pytest.approx(ratio if dataset == "eeg" else ratio**0.5)
+
+
+def test_the_choice_that_the_advice_speaks_of_has_every_kernel_with_both_maps():
+    config = yaml.safe_load((ROOT / "configs/board/board-kernels.yaml").read_text())
+    assert {name for name in config["methods"] if "binning" not in name} == set(facts.KERNELS_AND_MAPS)
