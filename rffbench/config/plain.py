@@ -59,7 +59,7 @@ def _key(key: Any, where: Place) -> Any:
 
 
 def _listed(value: Any, where: Place) -> list[Any]:
-    """The elements of what stands for a list."""
+    """The elements of a value that is used as a list."""
     if isinstance(value, AbstractSet) and not isinstance(value, MappingView):
         raise _refused(value, where, "a set has no order; give a list")
     if hasattr(value, "columns"):  # it would be a list of their names

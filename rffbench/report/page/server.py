@@ -33,7 +33,7 @@ _HEADERS = {
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each connection. A client that is slow to send its request, or opens connections without end, takes
+    """A thread for each connection. A client that is slow to send its request, or opens ever more connections, takes
     the page from nobody: what is too old is closed, and what is too much, the oldest first."""
 
     daemon_threads = True
