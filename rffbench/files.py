@@ -32,6 +32,7 @@ OF_THE_DISK = {
                  "EHOSTUNREACH", "ENOLINK", "ECOMM", "ESHUTDOWN", "ECONNRESET", "ECONNABORTED", "EBADMSG", "EUCLEAN")
     if hasattr(errno, name)
 }  # fmt: skip
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # an answer of file systems in a network
 _NOT_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}  # some systems' answer of a folder
 
 
@@ -47,9 +48,15 @@ def named(path: Path) -> Iterator[None]:
 
 
 def lock(file: int, *, wait: bool) -> None:
-    """Take the exclusive lock of an open file; BlockingIOError if another process has it, unless it may ``wait``."""
-    if fcntl is not None:
+    """Take the exclusive lock of an open file; BlockingIOError if another process has it, unless it may ``wait``. On a
+    file system without locks nothing is locked."""
+    if fcntl is None:
+        return
+    try:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
 
 
 def open_lock(path: Path) -> int:

@@ -11,9 +11,14 @@ from types import TracebackType
 from rffbench import files
 from rffbench.errors import ResultsError
 
+NAMED_BYTES = 200  # of a lock file, which names the process that holds it
+
 
 class FolderLock:
-    """The lock of the one run that writes to a folder; the system frees it when that process ends, even if killed."""
+    """The lock of the one run that writes to a folder; the system frees it when that process ends, even if killed.
+
+    On a file system without locks several runs get it. The file then names the last one, see `other`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".lock"
@@ -26,7 +31,7 @@ class FolderLock:
             try:
                 files.lock(file, wait=False)
             except BlockingIOError:
-                holder = os.read(file, 200).decode(errors="replace") or "another process"
+                holder = os.read(file, NAMED_BYTES).decode(errors="replace") or "another process"
                 os.close(file)
                 raise ResultsError(
                     f"{self.path.parent}: {holder} is running into this folder; wait for it, or stop it. Two "
@@ -37,13 +42,19 @@ class FolderLock:
                 break
             os.close(file)  # the holder before removed this very file on its way out: take the new one
         os.ftruncate(file, 0)
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        os.write(file, _this_process().encode())
         self._file = file
+
+    def other(self) -> str:
+        """The process that the file names, if it is not this one, though this one has the lock."""
+        assert self._file is not None, "only the holder of a lock asks whether there is another"
+        named = os.pread(self._file, NAMED_BYTES, 0).decode(errors="replace") if is_at(self.path, self._file) else ""
+        return named if named != _this_process() else ""
 
     def release(self) -> None:
         if self._file is None:
             return
-        if is_at(self.path, self._file):  # not where the folder was moved aside meanwhile
+        if is_at(self.path, self._file) and not self.other():  # not where the folder was moved aside meanwhile
             self.path.unlink()
         os.close(self._file)
         self._file = None
@@ -56,6 +67,10 @@ class FolderLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _this_process() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
 
 
 def set_aside(folder: Path) -> Path | None:

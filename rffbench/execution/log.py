@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rffbench import files
-from rffbench.errors import ResultsError, unreadable
+from rffbench.errors import EnvironmentFault, ResultsError, unreadable
 from rffbench.execution.folders import FolderLock, is_at
 from rffbench.execution.row import LONGEST, Row, check_row, has_own_key, line_of
 from rffbench.text import amount
@@ -105,16 +105,29 @@ class TrialLog:
         self._end = 0  # the end of the file after this run's last write
         self._written: dict[str, tuple[int, int, int]] = {}  # this run's rows by key: open file, place there, length
         self._replaced: set[int] = set()  # files that other programs replaced, open for the rows in them
+        self._foreign: dict[str, str] = {}  # the status of rows that others have added since this run began
 
     def rows(self) -> Iterator[Row]:
         """All rows so far, also those with other keys than their fields have (see each_row)."""
         return each_row(self.path, other_keys=True)
 
     def append(self, row: Row) -> None:
-        """Add one row; it is on the disk when this returns."""
+        """Add one row; it is on the disk when this returns.
+
+        If another run has added a result of this trial, the row is left out. EnvironmentFault, with the row in the log,
+        if another run goes on beside this one.
+        """
         with files.named(self.path):
             self._see_to_changes()
-        self._write(row["key"], line_of(row))
+            other = self._lock.other() if self._foreign else ""
+        if self._foreign.get(row["key"]) not in ("ok", row["status"]):
+            self._write(row["key"], line_of(row))
+        if other:
+            raise EnvironmentFault(
+                f"{self.folder}: {other} writes into this folder, too, on a file system that does not lock it; this "
+                "run ends here. What was measured is kept, no trial is in the log twice, and the same command carries on "
+                "when the other run has ended"
+            )
 
     def _write(self, key: str, line: bytes) -> None:
         assert self._file is not None, "a TrialLog is written to within its with block"
@@ -137,7 +150,9 @@ class TrialLog:
                 f"{self.folder}: was moved or removed while a run writes into it; move it back, and the same command "
                 f"carries on. What was measured is in its {self.path.name}"
             )
-        if not same:
+        if same:
+            self._note_foreign(self._end)
+        else:
             self._file = self._opened()
         self._mend(_last_line(self._file))
         self._end = os.fstat(self._file).st_size
@@ -159,6 +174,16 @@ class TrialLog:
         self._replaced = needed - {self._file}
         if lines:
             self._tell(f"{self.path}: another program replaced it; {len(lines)} rows of this run are written again")
+
+    def _note_foreign(self, begin: int) -> None:
+        """Note the rows that others have appended from this place on. It is said once that there are some."""
+        assert self._file is not None
+        before = len(self._foreign)
+        for line in os.pread(self._file, max(0, os.fstat(self._file).st_size - begin), begin).split(b"\n"):
+            if (key := _key_of(line)) and key not in self._written:
+                self._foreign[key] = str(json.loads(line).get("status"))
+        if self._foreign and not before:
+            self._tell(f"{self.path}: another run or program adds rows to it; no trial that it has is added again")
 
     def _opened(self) -> int:
         """Open the file that is now in the log's place. The replaced file stays open for its rows."""
