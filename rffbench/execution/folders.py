@@ -46,9 +46,11 @@ class FolderLock:
         self._file = file
 
     def other(self) -> str:
-        """The process that the file names, if it is not this one, though this one has the lock."""
-        assert self._file is not None, "only the holder of a lock asks whether there is another"
-        named = os.pread(self._file, NAMED_BYTES, 0).decode(errors="replace") if is_at(self.path, self._file) else ""
+        """The process that the file names, if it is another one, though this one has the lock; empty without a file."""
+        try:
+            named = files.read_regular(self.path, NAMED_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
         return named if named != _this_process() else ""
 
     def release(self) -> None:

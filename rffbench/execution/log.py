@@ -119,13 +119,13 @@ class TrialLog:
         """
         with files.named(self.path):
             self._see_to_changes()
-            other = self._lock.other() if self._foreign else ""
+            other = self._lock.other()
         if self._foreign.get(row["key"]) not in ("ok", row["status"]):
             self._write(row["key"], line_of(row))
         if other:
             raise EnvironmentFault(
-                f"{self.folder}: {other} writes into this folder, too, on a file system that does not lock it; this "
-                "run ends here. What was measured is kept, no trial is in the log twice, and the same command carries on "
+                f"{self.folder}: {other} runs into this folder, too, on a file system that does not lock it; this run "
+                "ends here. What was measured is kept, no trial is in the log twice, and the same command carries on "
                 "when the other run has ended"
             )
 

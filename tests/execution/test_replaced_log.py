@@ -151,7 +151,7 @@ def test_two_runs_notice_each_other_at_the_first_row_and_double_none(tmp_path, m
             second.append(row(1))
             as_another(monkeypatch, 1)
             for trial in (1, 2):  # it has measured one that the other has, and one that the other has not
-                with pytest.raises(EnvironmentFault, match=r"process 2 on node2 writes into this folder, too"):
+                with pytest.raises(EnvironmentFault, match=r"process 2 on node2 runs into this folder, too"):
                     first.append(row(trial))
             as_another(monkeypatch, 2)
             for trial in (2, 3):
@@ -213,7 +213,7 @@ def test_of_two_processes_one_ends_and_the_other_has_all_rows_once(tmp_path):
         each.stdin.flush()
     ends = [each.communicate(timeout=120) for each in runs]
     assert sorted(each.returncode for each in runs) == [0, 1], ends
-    (said,) = [errors for _, errors in ends if errors]
+    (said,) = [errors for each, (_, errors) in zip(runs, ends, strict=True) if each.returncode]
     assert "EnvironmentFault" in said
-    assert "writes into this folder, too" in said
+    assert "runs into this folder, too" in said
     assert trials(tmp_path / "results") == list(range(8))
