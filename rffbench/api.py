@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import html
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.terminal import is_terminal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,12 +153,12 @@ def _shown(progress: bool | Progress, name: str) -> Iterator[Progress | None]:
     if not isinstance(progress, bool):
         yield progress
         return
-    if not progress:
+    if not (progress and is_terminal(sys.stderr)):
         yield None
         return
     from tqdm import tqdm
 
-    with tqdm(desc=name, disable=None, unit="trial", dynamic_ncols=True) as bar:  # None: only at a terminal
+    with tqdm(desc=name, unit="trial", dynamic_ncols=True) as bar:
 
         def show(done: int, total: int, ok: int, failed: int, seconds_left: float | None) -> None:
             bar.total = total

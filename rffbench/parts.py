@@ -40,6 +40,17 @@ LETTERS = {
 """The meaning of the letters in formulas. A map or a solver may add letters."""
 
 
+def declared(part: Any, name: str, default: Any = None) -> Any:
+    """The attribute ``name`` of a map or solver of any package, or of its class, if its class, a base class or the
+    object itself has it; else ``default``. Every optional attribute is read by this, because a class with a
+    ``__getattr__``, such as one that passes on to another map, may answer to names that it does not mean."""
+    kinds = part.__mro__ if isinstance(part, type) else type(part).__mro__
+    own = getattr(part, "__dict__", None)
+    if (isinstance(own, Mapping) and name in own) or any(name in vars(kind) for kind in kinds):
+        return getattr(part, name, default)
+    return default
+
+
 FUNCTIONS = {"log2": math.log2, "min": min, "max": max}
 
 

@@ -20,6 +20,7 @@ except ImportError:  # not a Unix
     resource = None  # type: ignore[assignment]
 
 KIB = 1024
+STANDARD_ERROR = 2  # the file descriptor
 
 SAFE_PATH, OURS = "PYTHONSAFEPATH", "rffbench"  # Python's variable, of which any text counts; and what is set here
 
@@ -35,6 +36,14 @@ def forget_safe_path() -> None:
     """Remove SAFE_PATH, if it was set here, for the programs that a user's code starts."""
     if os.environ.get(SAFE_PATH) == OURS:
         del os.environ[SAFE_PATH]
+
+
+def have_standard_streams() -> None:
+    """Open the file descriptors 0 to 2 on nothing where they are closed, as in some services: else the next file that
+    is opened would have such a number, and what a worker prints would be written to it."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)  # workers have standard streams, too
+    os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -11,8 +11,18 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 from rffbench.text import printable
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a standard stream is a terminal; not if it is None or closed, or is an object that does not say."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
 
 BEGUN_S = 0.2  # how long a line may have begun before it is shown as it is: it may be a question
 MOST = 2**16  # bytes read at once, and of a line without an end

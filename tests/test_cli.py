@@ -343,6 +343,16 @@ def test_a_defect_is_told_briefly_and_in_full_on_request(environment, tmp_path):
     assert "Traceback" in defect(RFFBENCH_DEBUG="1").stderr
 
 
+def test_a_command_without_memory_says_so_and_is_no_defect(environment, tmp_path):
+    code = (
+        "import sys, rffbench.cli as cli, rffbench.config.loading as loading; "
+        "loading.load_experiment = lambda _: bytearray(1 << 60); "
+        "sys.argv = ['rffbench', 'run', 'x']; cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    refused(done, "error: there is no memory left for this command; end other programs", status=1)
+
+
 # ---- Running -----------------------------------------------------------------------------------------------
 
 

@@ -5,9 +5,11 @@ import os
 import platform
 import subprocess
 import sys
+from textwrap import indent
 
 import pytest
 
+from tests.helpers.misdeeds import source
 from tests.helpers.tiny_config import TINY
 
 
@@ -114,3 +116,61 @@ def test_memory_of_freed_arrays_is_used_again_where_dask_has_it_given_back(envir
     given_back, kept = map(int, done.stdout.split())
     assert given_back > 20 * 150
     assert kept < 150
+
+
+CALLED = """\
+import os, sys
+def run(name):
+    import rffbench
+    config = {"name": name, "datasets": ["breast-cancer"], "n_features": [8], "trials": 1,
+              "methods": {"RFF": {"features": "fourier"}, "Own": {"features": "./own.py:Own"}}}
+    return repr(rffbench.run(config, results="r", workers=1))
+"""
+
+
+@pytest.fixture
+def script(tmp_path, environment):
+    """What a Python script with the function ``run`` prints, each line of it once."""
+    (tmp_path / "own.py").write_text(source("cosine", "nowhere").replace("pass", "print('from the map')"))
+
+    def run(lines, redirection=""):
+        (tmp_path / "called.py").write_text(CALLED + f"if __name__ == '__main__':\n{indent(lines, '    ')}\n")
+        command = ["sh", "-c", f"exec {sys.executable} called.py {redirection}"]
+        told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+        assert told.returncode == 0, told.stderr
+        return told.stdout.splitlines()
+
+    return run
+
+
+OK = "<Results n: 2 of 2 trials ok, in r/n>"
+
+
+@pytest.mark.parametrize("stream", ["None", "object()", "closed"])
+def test_a_run_needs_no_standard_error(script, stream):
+    made = {"closed": "sys.stderr = open(os.devnull, 'w'); sys.stderr.close()"}.get(stream, f"sys.stderr = {stream}")
+    assert script(f"{made}\nprint(run('n'))\nsys.stderr = sys.__stderr__") == [OK]
+
+
+@pytest.mark.slow
+def test_closed_standard_streams_get_nothing_of_a_workers_output(script, tmp_path):
+    script("open('said', 'w').write(run('n'))", "<&- >&- 2>&-")
+    assert (tmp_path / "said").read_text() == OK
+    for path in (tmp_path / "r" / "n").rglob("*"):
+        assert path.name == "own.py" or not path.is_file() or b"from the map" not in path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("before", ["", "run('n')\n"], ids=["first", "after a run of the parent"])
+def test_a_daemonic_process_may_run_trials(script, method, before):
+    ends = f"import multiprocessing\nwith multiprocessing.get_context('{method}').Pool(1) as pool: "
+    assert script(f"{before}{ends}print(pool.apply(run, ('n',)))") == [OK]
+
+
+@pytest.mark.slow
+def test_workers_of_joblib_may_run_trials(script):
+    lines = (
+        "from joblib import Parallel, delayed\nprint(*Parallel(n_jobs=2)(delayed(run)(name) for name in ['n', 'm']))"
+    )
+    assert script(lines) == [f"{OK} <Results m: 2 of 2 trials ok, in r/m>"]

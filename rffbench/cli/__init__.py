@@ -26,7 +26,7 @@ from rffbench.cli.streams import (
     replace_closed_streams,
     stop_at_second_interrupt,
 )
-from rffbench.errors import ConfigError, RffbenchError
+from rffbench.errors import ConfigError, EnvironmentFault, RffbenchError
 
 DEFECT = 70
 COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's is a tenth of the time to read it
@@ -54,6 +54,10 @@ def main() -> NoReturn:
     except OSError as error:
         say(f"error: {message_of(error)}")
         status = ConfigError.exit_status
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        say(f"error: there is no memory left for this command{why}; end other programs, and run the same command again")
+        status = EnvironmentFault.exit_status
     except Exception as error:
         if os.environ.get("RFFBENCH_DEBUG"):
             raise

@@ -15,7 +15,7 @@ import click
 
 from rffbench.cli.options import ONLY_JSON, QUIET
 from rffbench.files import named
-from rffbench.terminal import LinesAboveBar
+from rffbench.terminal import LinesAboveBar, is_terminal
 from rffbench.text import duration, printable
 
 
@@ -78,7 +78,7 @@ def width() -> int:
 
 def room() -> int:
     """The columns of the terminal; without one, lines have no limit."""
-    return width() if sys.stdout.isatty() else sys.maxsize
+    return width() if is_terminal(sys.stdout) else sys.maxsize
 
 
 @contextlib.contextmanager
@@ -99,7 +99,7 @@ class Progress:
     def __init__(self, name: str) -> None:
         self._name = name
         self._bar: Any = None
-        self.shown = sys.stderr.isatty() and not _told(QUIET)
+        self.shown = is_terminal(sys.stderr) and not _told(QUIET)
         self._lines = LinesAboveBar(_beside_bars)
         self._told = time.monotonic()
 
@@ -172,7 +172,7 @@ class Download:
         self._bar: Any = None
 
     def __enter__(self) -> Callable[[str, int, int | None], None] | None:
-        return self._show if sys.stderr.isatty() and not _told(QUIET) else None
+        return self._show if is_terminal(sys.stderr) and not _told(QUIET) else None
 
     def _show(self, file: str, received: int, total: int | None) -> None:
         if self._bar is None or self._bar.desc != file:

@@ -20,7 +20,7 @@ from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.parameters import TIMES_MEDIAN, is_chosen, is_chosen_once
-from rffbench.parts import TRIGONOMETRY, evaluated
+from rffbench.parts import TRIGONOMETRY, declared, evaluated
 from rffbench.solvers import NONE, cross_validates, make_solver, served, uses_kernel
 from rffbench.solvers.base import default_block_rows
 from rffbench.text import canonical_json
@@ -190,7 +190,7 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
             spec.solver, task=card.task, features=features, kernel=kernel_argument(spec.kernel), gamma=_gamma(spec),
             memory=memory, n_features=spec.n_features,
         )  # fmt: skip
-        fitting = solver.bytes_to_fit(n, d) if hasattr(solver, "bytes_to_fit") else None
+        fitting = solver.bytes_to_fit(n, d) if declared(solver, "bytes_to_fit") else None
     if fitting is None:
         return None
     points = min(_rows_measured(spec), spec.kernel_error_points) if features is not None else 0

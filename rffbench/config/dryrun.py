@@ -141,9 +141,10 @@ def estimate(
             took = sum(row["timing"].get(part) or 0.0 for part in ("feature_s", "fit_s", "predict_s"))
             took *= min(1.0, (row["timing"].get("threads") or thread_count()) / thread_count())
             seconds.setdefault(cell, []).append(took)
-            bytes_ = row["metrics"].get("own_memory_bytes") or row["peak_memory_bytes"] or 0
+            bytes_ = row["metrics"].get("own_memory_bytes") or row.get("peak_memory_bytes") or 0
             held[cell] = max(held.get(cell, 0), int(bytes_))
-            with contextlib.suppress(ConfigError):  # a map that is not there any more
+            # A map that is not there any more, or a row that was edited into what no version can run.
+            with contextlib.suppress(ConfigError, ArithmeticError, LookupError, TypeError, ValueError):
                 if count := operations(spec):
                     points.setdefault(spec.method, []).append((count, took))
     per_second = (rate or multiply_adds_per_second)()

@@ -18,6 +18,7 @@ from rffbench.flaws import check_flaws
 from rffbench.kernels import kernel_argument, kernel_of
 from rffbench.kernels.checks import check_own_kernel
 from rffbench.parameters import is_chosen, is_chosen_once, is_rule
+from rffbench.parts import declared
 from rffbench.solvers import (
     SOLVERS,
     check_features,
@@ -203,12 +204,12 @@ def _check_solver(method: MethodSettings, made: Any, gamma: float, n_features: i
                 check_given(name, task, solver, learner)
         if task == "regression":
             _check_targets(method, learner)
-        _check_flaws(method, task, hasattr(learner, "decision_function"))
+        _check_flaws(method, task, bool(declared(learner, "decision_function")))
 
 
 def _check_targets(method: MethodSettings, learner: Any) -> None:
     """The solver learns as many targets as its datasets have. One without scikit-learn's tags is not checked."""
-    if not hasattr(learner, "__sklearn_tags__") or learner.__sklearn_tags__().target_tags.multi_output:
+    if not declared(learner, "__sklearn_tags__") or learner.__sklearn_tags__().target_tags.multi_output:
         return
     for name in method.datasets:
         if (count := load_card(name).targets) > 1:

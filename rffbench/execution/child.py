@@ -44,7 +44,7 @@ class Child:
         self.pipe, theirs = context().Pipe()
         self.process = context().Process(target=target, args=(*arguments, theirs))
         try:
-            with _STARTING, _without_main_script():
+            with _STARTING, _without_main_script(), _as_no_daemon():
                 self.process.start()
         except OSError as error:
             raise _no_worker(error) from error
@@ -183,6 +183,34 @@ def _without_main_script() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def _as_no_daemon() -> Iterator[None]:
+    """Python forbids children to a daemon, as the workers of dask and of multiprocessing.Pool are: it could not end
+    them. Ours end when it does."""
+    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    before = config.get("daemon", False)
+    config["daemon"] = False
+    try:
+        yield
+    finally:
+        config["daemon"] = before
+
+
+def _forget_server() -> None:
+    """In a forked copy of this process: the server is its parent's child, so the copy must start one of its own."""
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is None:  # there is none, or this is one
+        return
+    os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
+    server._lock = threading.Lock()
+    context.cache_clear()
+    have_preloaded.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget_server)
 
 
 def _check_open_files() -> None:

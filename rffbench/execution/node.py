@@ -6,7 +6,6 @@ SLURM job both call `carry_out`.
 
 from __future__ import annotations
 
-import multiprocessing
 import platform
 import socket
 import sys
@@ -142,8 +141,5 @@ def differences(here: Mapping[str, str | None], there: Mapping[str, str | None])
 
 def in_children(**settings: Any) -> LocalExecutor:
     """The executor that runs this node's work, in children of this process."""
-    if multiprocessing.current_process().daemon:
-        # Python forbids children to a daemon, as dask's workers are: it could not end them. Ours end when it does.
-        multiprocessing.current_process().daemon = False
     loaded = sys.modules.keys() & COMMANDS
     return LocalExecutor(workers=1, preload=(*PRELOAD, *loaded), **settings)

@@ -84,7 +84,9 @@ class OtherCode:
             now, then = made_by(spec), row.get("made_by")
             if then is None or then == now:
                 return None
-            what = next(each for each in ("features", "solver") if now.get(each) != then.get(each))
+            what = next((each for each in ("features", "solver") if now.get(each) != then.get(each)), None)
+            if what is None:  # of parts that this version does not know
+                return None
             name = spec.features["name"] if what == "features" else spec.solver["name"]
             return f"by other code: {name} was {then.get(what)} and is {now.get(what)}"
         if cell(row) not in self._cells:

@@ -7,9 +7,9 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING
-from typing import Any, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-from rffbench.trials.spec import Status, TrialSpec, key_of
+from rffbench.trials.spec import STORED, Status, TrialSpec, key_of
 
 Row: TypeAlias = dict[str, Any]
 
@@ -20,11 +20,33 @@ KINDS = {
     "method": str,
     "n_features": int,
     "trial": int,
+    "seed": int,
+    "data_hash": str,
+    "features": dict,
+    "solver": dict,
+    "kernel": dict,
     "metrics": dict,
     "timing": dict,
 }
+GIVEN = {  # where the row has them
+    "preprocess": list,
+    "measures": list,
+    "scores": list,
+    "score_sources": list,
+    "flaws": list,
+    "kernel_error_points": int,
+}
 OPTIONAL = {
     "multiple": int,
+    "train_rows": int,
+    "split": dict,
+    "parameters_from": str,
+    "parameters_hash": str,
+    "source": str,
+    "kernel_source": str,
+    "made_by": dict,
+    "rffbench": str,
+    "finished": str,
     "peak_memory_bytes": int,
     "error": dict,
     "curves": dict,
@@ -39,6 +61,15 @@ REQUIRED = KINDS.keys() | {
     for name, field in TrialSpec.__dataclass_fields__.items()
     if field.default is MISSING and field.default_factory is MISSING
 }
+WHOLE = tuple(name for name, kind in (KINDS | GIVEN | OPTIONAL).items() if kind is int)
+MOST = 2**63 - 1  # of whole numbers: a table keeps them in 64 bits
+PARTS = ("features", "solver", "kernel")  # mappings with a name
+TEXTS = ("preprocess", "measures", "scores", "score_sources", "flaws", "warnings")  # lists of texts
+CHOICES = {
+    **{name: get_args(hint) for name, hint in get_type_hints(TrialSpec).items() if get_origin(hint) is Literal},
+    "exclusive": tuple(STORED.values()),
+}
+CHOICES.pop("timing")  # a row has it as exclusive, and its seconds by this name
 BY_PART = ("repeats", "spread")  # the entries of timing that are mappings
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # the columns beside a curve's points
 LARGEST = 1e150  # of measured numbers: the square must be finite too, for the standard deviation
@@ -65,6 +96,7 @@ def check_row(row: Any) -> None:
     if row["status"] not in STATUSES:
         raise ValueError(f"status {row['status']!r} is not one of {', '.join(STATUSES)}")
     try:
+        _check_spec(row)
         _check_measured(row)
     except ValueError as error:
         raise ValueError(f"{row['method']}: {error}") from None
@@ -87,10 +119,33 @@ def line_of(row: Row) -> bytes:
         return json.dumps(row, allow_nan=False).encode() + b"\n"
 
 
-def _check_measured(row: Row) -> None:
+def _check_spec(row: Row) -> None:
+    for name in PARTS:
+        if type(row[name].get("name")) is not str:
+            raise ValueError(f"{name} must have a name, not {row[name]!r}")
+    if "gamma" not in row["kernel"]:
+        raise ValueError(f"kernel must have gamma, not {row['kernel']!r}")
+    for name, kind in GIVEN.items():
+        if name in row and type(row[name]) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
     for name, kind in OPTIONAL.items():
         if row.get(name) is not None and type(row[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
+    for name in WHOLE:
+        if not -MOST <= (row.get(name) or 0) <= MOST:
+            raise ValueError(f"{name} must be {MOST} at most, not {row[name]!r}")
+    for name in TEXTS:
+        for each in row.get(name) or ():
+            if type(each) is not str:
+                raise ValueError(f"{name} must be texts, not {each!r}")
+    for name, choices in CHOICES.items():
+        if name in row and (isinstance(row[name], list | dict) or row[name] not in choices):
+            raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, not {row[name]!r}")
+    if not _is_number(row.get("held_out"), none=True):
+        raise ValueError(f"held_out must be a number, not {row['held_out']!r}")
+
+
+def _check_measured(row: Row) -> None:
     for name, value in row["metrics"].items():
         _check_name("metrics", name)
         if type(value) is float and -LARGEST <= value <= LARGEST:
@@ -117,9 +172,11 @@ def _check_measured(row: Row) -> None:
     for name, about in (row.get("edges") or {}).items():
         if not isinstance(about, dict) or not all(_is_number(about.get(each)) for each in ("gain", "standard_error")):
             raise ValueError(f"edges: {name!r} must have the numbers gain and standard_error, not {about!r}")
-    for warning in row.get("warnings") or ():
-        if not isinstance(warning, str):
-            raise ValueError(f"warnings must be texts, not {warning!r}")
+    for part, code in (row.get("made_by") or {}).items():
+        if part not in ("features", "solver"):
+            raise ValueError(f"made_by must have features and solver, not {part!r}")
+        if type(code) not in (int, str):
+            raise ValueError(f"made_by: {part!r} must be a version or a text, not {code!r}")
     if row.get("error") and not all(isinstance(row["error"].get(name), str) for name in ("type", "message")):
         raise ValueError(f"error must have the texts type and message, not {row['error']!r}")
 

@@ -22,6 +22,7 @@ from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen_once
+from rffbench.process import have_standard_streams
 from rffbench.solvers import check_installed
 from rffbench.text import canonical_json
 from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec
@@ -96,6 +97,7 @@ def run_experiment(
     ConfigError, before anything is changed, if the device or a library that a solver needs is missing.
     """
     started = time.monotonic()
+    have_standard_streams()
     executor = executor or make_executor("local", experiment)
     grid = list({spec.key: spec for spec in experiment.grid()}.values())
     asked = grid

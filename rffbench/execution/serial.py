@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext
 from typing import Any
 
 from rffbench.errors import ConfigError
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import Channel, TaskAccount
 from rffbench.execution.failure import NO_RESULT, Failure, Faults
+from rffbench.plugins.guarded import printing_to_standard_error
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Timing, TrialResult
 
@@ -87,7 +87,7 @@ class SerialExecutor:
             )  # fmt: skip
             failure, finished = NO_RESULT, True
             try:
-                with redirect_stdout(sys.stderr):  # standard output is for the run's results
+                with printing_to_standard_error():
                     work(task, channel)
             except _Stopped as stopped:
                 raise stopped.error from None

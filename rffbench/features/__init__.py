@@ -30,7 +30,7 @@ from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
 from rffbench.labels import MEANT_WITHOUT
 from rffbench.parameters import check_count
-from rffbench.parts import MapServes, check_kernel
+from rffbench.parts import MapServes, check_kernel, declared
 from rffbench.plugins.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
@@ -91,7 +91,7 @@ def make_features(
         columns = 1 if count == "columns" else hook(features, "columns_per_frequency")
         check_count("columns_per_frequency", columns, least=1)
         features.set_params(n_components=n_features * columns)
-        if hasattr(features, "check_parameters"):
+        if declared(features, "check_parameters"):
             features.check_parameters()
     return features
 
@@ -128,7 +128,7 @@ def _random_state(factory: Any, random_state: RandomState) -> RandomState:
 
 def _check_is_map(features: Any) -> None:
     """ValueError unless ``features`` has the methods of a scikit-learn transformer, and ``n_components``."""
-    if missing := [each for each in ("fit", "transform", "get_params", "set_params") if not hasattr(features, each)]:
+    if missing := [each for each in ("fit", "transform", "get_params", "set_params") if not declared(features, each)]:
         base = "derive the class from sklearn.base.TransformerMixin and sklearn.base.BaseEstimator, and give it fit(X, "
         raise ValueError(f"has no {', '.join(missing)}: {base}y=None) and transform(X)")
     if "n_components" not in features.get_params():

@@ -21,7 +21,7 @@ from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
-from rffbench.parts import MapServes, check_kernel
+from rffbench.parts import MapServes, check_kernel, declared
 from rffbench.rowsource import float_rows, is_row_source, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
@@ -64,7 +64,7 @@ def fitted_map(features: Any, X: Any, y: FloatArray, Y: NDArray[np.float64]) -> 
 def fitted(features: Any, X: Any, y: FloatArray) -> Any:
     """What ``features.fit(X, y)`` returns, of a map of any package; ValueError, naming it, if that is not a map."""
     found = features.fit(X, y)
-    if not hasattr(found, "transform"):
+    if declared(found, "transform") is None:
         raise ValueError(f"{type(features).__name__}.fit must return the fitted map, self, got {type(found).__name__}")
     return found
 
@@ -104,7 +104,7 @@ def not_finite(features: Any) -> str:
 def held_bytes(features: Any) -> int:
     """The bytes of a fitted map's arrays, those of maps and sketches among its attributes included; 0 for None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
-    return sum(int(getattr(part, "nbytes", 0)) or held_bytes(part) for part in parts)
+    return sum(int(declared(part, "nbytes", 0)) or held_bytes(part) for part in parts)
 
 
 class ColumnBlock(NamedTuple):

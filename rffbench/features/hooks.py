@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from rffbench.arrays import FloatArray
-from rffbench.parts import MapServes
+from rffbench.parts import MapServes, declared
 
 if TYPE_CHECKING:
     from rffbench.features.data_dependent.nystroem import KernelValues
@@ -64,7 +64,7 @@ class Hooks:
 
 def hook(features: Any, name: str) -> Any:
     """The attribute ``name``, one of `Hooks`, of a map of any package; the default if it has none, or is None."""
-    return getattr(features, name, getattr(Hooks, name))
+    return declared(features, name, getattr(Hooks, name))
 
 
 def bears_threads(features: Any) -> bool:

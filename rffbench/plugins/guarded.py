@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import wraps
 from importlib.metadata import EntryPoint
 from typing import Any, NoReturn
@@ -72,7 +72,16 @@ def problem_of(error: BaseException, ends: str = "it ends the process when it is
 def while_it_is_loaded() -> Iterator[None]:
     """Time-limit the block, send what it prints to standard error, and undo what it changes in other modules and in
     the settings of this process."""
-    with restored(), at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr):
+    with restored(), at_most(IMPORT_S), outlived(), printing_to_standard_error():
+        yield
+
+
+@contextmanager
+def printing_to_standard_error() -> Iterator[None]:
+    """Standard output is for results: what the block prints goes to standard error, or nowhere without one (it is None
+    in a service or with pythonw, and may be closed)."""
+    usable = hasattr(sys.stderr, "write") and not getattr(sys.stderr, "closed", False)
+    with nullcontext(sys.stderr) if usable else open(os.devnull, "w") as stream, redirect_stdout(stream):
         yield
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import reprlib
 import sys
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -33,6 +34,7 @@ from rffbench.plugins.guarded import (
     limit_del,
     load_added,
     outlived,
+    printing_to_standard_error,
     problem_of,
 )
 from rffbench.plugins.surroundings import restored
@@ -40,6 +42,8 @@ from rffbench.text import duration
 
 NONE = "none"
 """The name in configs for having no feature map, or no solver."""
+
+NO_NAME = "rffbench_asks_for_no_such_name"
 
 IN_CONFIGS = {  # parameters of estimators that a config sets by another key
     "n_components": "n_features",
@@ -138,9 +142,14 @@ class Registry:
         return found
 
     def _that_can_be_put_away(self, name: str, found: Any) -> Any:
-        """``found`` with a time limit on its ``__del__``; ConfigError if one of its objects took longer."""
+        """``found`` with a time limit on its ``__del__``; ConfigError if one of its objects took longer, or if its
+        class answers to every name."""
         if not isinstance(found, type):
             return found
+        try:
+            _check_answers(found)
+        except ValueError as problem:
+            raise ConfigError(f"{self._called(name)}: {problem}") from problem
         if hasattr(found, "__del__"):
             limit_del(found)
         if error := PUT_AWAY.get(found):
@@ -214,7 +223,10 @@ class Registry:
             PUT_AWAY[factory] = None
             factory(**common, **named)
             self.factory(name)  # which refuses it where that took too long
-        return factory(**common, **named)
+        made = factory(**common, **named)
+        if self.is_foreign(name):
+            _check_answers(made)
+        return made
 
     def needs(self, name: str, key: str) -> bool | None:
         """Whether the factory needs the common value ``key``; False: it does not take it; None: it is optional."""
@@ -236,7 +248,9 @@ class Registry:
             else:
                 first = name not in self._made
                 self._made.add(name)  # to look through the libraries' functions every time would take too long
-                with restored(modules=first), at_most(guarded.IMPORT_S), outlived(), redirect_stdout(sys.stderr):
+                with (
+                    restored(modules=first), at_most(guarded.IMPORT_S), outlived(), printing_to_standard_error(),
+                ):  # fmt: skip
                     yield
         except (ConfigError, MemoryError):
             raise
@@ -287,6 +301,24 @@ class Registry:
                 problem = str(error) if isinstance(error, ConfigError) else f"cannot be described: {problem_of(error)}"
                 rows.append({"name": name, "summary": problem, "parameters": {}})
         return rows
+
+
+def _check_answers(part: Any) -> None:
+    """ValueError if a part, or its class, answers to a name that nobody has. scikit-learn asks a part for optional
+    methods, and would call what it gets."""
+    try:
+        answer = getattr(part, NO_NAME)
+    except AttributeError:
+        return
+    except Exception as error:
+        got = f"raises {type(error).__name__}"
+    else:
+        got = f"gives {reprlib.repr(answer)}"
+    kind = part if isinstance(part, type) else type(part)
+    raise ValueError(
+        f"__getattr__ of {kind.__name__} {got} for a name that it does not know; it must raise AttributeError, because "
+        "scikit-learn and rffbench ask which methods a part has"
+    )
 
 
 _loaded = cache(EntryPoint.load)  # a config asks for every method at every size

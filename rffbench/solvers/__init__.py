@@ -27,7 +27,7 @@ from rffbench.errors import ConfigError
 from rffbench.features.hooks import makes_sparse
 from rffbench.kernels import Kernel
 from rffbench.parameters import WrongParameter, is_number
-from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_sparse, check_task
+from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_sparse, check_task, declared
 from rffbench.plugins.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
@@ -79,7 +79,7 @@ def served(name: str) -> SolverServes:
     """The ``serves`` of the solver called ``name``."""
     if name == NONE:
         return SolverServes(cost="0")
-    found = getattr(SOLVERS.factory(name), "serves", None)
+    found = declared(SOLVERS.factory(name), "serves")
     return found if isinstance(found, SolverServes) else SolverServes()
 
 
@@ -226,6 +226,6 @@ def make_solver(
         values = {key: values[key] for key in ON_DEVICE.parameters(name)}
     with solvers.refusing(name):
         solver = solvers.make(name, values, **common)
-        if hasattr(solver, "check_parameters"):
+        if declared(solver, "check_parameters"):
             solver.check_parameters()
     return solver

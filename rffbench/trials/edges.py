@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rffbench.parts import declared
+
 End = Literal["smallest", "largest"]
 
 
@@ -36,7 +38,7 @@ def gain_at_edge(grid: Sequence[float], fold_error: ArrayLike, chosen: float) ->
 
 def edges_of_solver(solver: Any) -> dict[str, dict[str, float]]:
     """`gain_at_edge` of a fitted solver's λ, by name, if cross-validation chose the end of its grid."""
-    results = getattr(solver, "cv_results_", {})
+    results = declared(solver, "cv_results_", {})
     errors = results.get("fold_test_error")
     if errors is None or not np.size(errors):
         return {}
@@ -46,7 +48,7 @@ def edges_of_solver(solver: Any) -> dict[str, dict[str, float]]:
 
 def chosen_fold_errors(solver: Any) -> list[float]:
     """The held-out error on each fold at the λ that a fitted solver has chosen; empty without cross-validation."""
-    results = getattr(solver, "cv_results_", {})
+    results = declared(solver, "cv_results_", {})
     errors = results.get("fold_test_error")
     if errors is None or not np.size(errors):
         return []

@@ -24,6 +24,7 @@ from rffbench.features import MAPS
 from rffbench.features.base import mapped
 from rffbench.features.hooks import columns_of
 from rffbench.kernels import Kernel
+from rffbench.parts import declared
 from rffbench.seeds import watching_global_generators
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
@@ -161,7 +162,7 @@ def keeping_warnings() -> Iterator[list[str]]:
 def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
     """The seconds of the parts of a fit that took ``whole`` seconds: the solver's ``timing_``, or only 'train_s'
     without it. ValueError, naming the solver, if they are not seconds."""
-    said = getattr(solver, "timing_", None)
+    said = declared(solver, "timing_")
     if said is None:
         return {"train_s": whole}
     parts: list[Any] = [said.get(name) for name in PARTS_OF_A_FIT] if isinstance(said, Mapping) else [None]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rffbench.kernels import GaussianKernel
 from rffbench.parameters import TIMES_MEDIAN
-from rffbench.parts import NotServed, Task, Traits, check_kernel
+from rffbench.parts import NotServed, Task, Traits, check_kernel, declared
 from rffbench.trials.measuring import (
     MapOnPoints,
     complex_frobenius_error,
@@ -112,7 +112,7 @@ def metrics_of(fitted: Any) -> dict[str, float]:
     ValueError, with the metric's name, for a number that is not finite or a name that means something else in a row,
     and if ``metrics_`` is not a dictionary.
     """
-    measured, found = {}, getattr(fitted, "metrics_", {})
+    measured, found = {}, declared(fitted, "metrics_", {})
     if not isinstance(found, Mapping):
         raise ValueError(f"metrics_ of {type(fitted).__name__} must be a dictionary, numbers by name, got {found!r}")
     for name, value in found.items():
@@ -137,7 +137,7 @@ def described(fitted: Any) -> dict[str, dict[str, str | None]]:
     """Title, unit and better direction, by name, of the ``metrics_`` of a map or solver, from its ``own_metrics``, a
     sequence of `Metric`. A trial's row keeps them, so that its results can be read without the map's package. Metrics
     of rffbench keep their meaning. ValueError if ``own_metrics`` is not such a sequence."""
-    own = getattr(fitted, "own_metrics", ())
+    own = declared(fitted, "own_metrics", ())
     if not isinstance(own, list | tuple) or not all(isinstance(each, Metric) for each in own):
         raise ValueError(
             f"own_metrics of {type(fitted).__name__} must be a tuple of rffbench.trials.metrics.Metric, got {own!r}"
@@ -145,7 +145,7 @@ def described(fitted: Any) -> dict[str, dict[str, str | None]]:
     return {
         metric.name: {"title": metric.title, "unit": metric.unit, "better": metric.better}
         for metric in own
-        if metric.name in getattr(fitted, "metrics_", {}) and metric.name not in METRICS
+        if metric.name in declared(fitted, "metrics_", {}) and metric.name not in METRICS
     }
 
 

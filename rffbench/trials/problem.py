@@ -26,6 +26,7 @@ from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
 from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import is_rule
+from rffbench.parts import declared
 from rffbench.plugins import ownfile
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
@@ -208,7 +209,7 @@ class Problem:
         wanted = {name: each for name in spec.scores if (each := score(name)).task == self.split.task}
         needs = {each.needs for each in wanted.values()}
         found = Predictions(np.asarray(self.split.y_test), predicted, self.labels)
-        if hasattr(solver, "predict_proba") and needs - {"labels"}:
+        if declared(solver, "predict_proba") and needs - {"labels"}:
             found.scores = found.probabilities = solver.predict_proba(self.split.X_test)
         elif needs - {"labels"}:
             found.scores = by_class(solver.decision_function(self.split.X_test))
@@ -229,7 +230,7 @@ class Problem:
     def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, seconds: dict[str, Any]) -> TrialResult:
         """The result of a fitted solver: the scores of its predictions, its own metrics, and the measures of its
         map."""
-        features, lambda_ = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
+        features, lambda_ = declared(solver, "features_"), declared(solver, "alpha_")
         if features is not None:
             check_map(features, self.split.X_train)
         own = metrics_of(features) | metrics_of(solver)
@@ -242,14 +243,14 @@ class Problem:
             predicted = flaws.with_flawed_scores(spec.flaws, predicted, found, np.asarray(self.labels))
         scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, solver, predicted)
         scores = scores | own | numbers
-        if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
+        if len(cv_error := declared(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
         if is_rule(spec.kernel["gamma"]):
             scores["gamma"] = self.gamma
         if (scale := self._effective(spec, solver)) and lambda_ is not None:
             scores["effective_lambda"] = lambda_ * scale
-        curves = getattr(solver, "curves_", {}) or measured_curves
-        if getattr(solver, "path_", []):
+        curves = declared(solver, "curves_", {}) or measured_curves
+        if declared(solver, "path_", []):
             curves = self._path_curves(spec, solver, scale)
         return TrialResult(
             spec, "ok", scores, seconds, lambda_=lambda_, curves=curves,
@@ -277,7 +278,7 @@ class Problem:
         mean squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as
         large.
         """
-        features = getattr(solver, "features_", None)
+        features = declared(solver, "features_")
         if features is None or "lambda_scale" not in spec.solver:
             return None
         length = float(self._mean_squares(features).sum())
@@ -305,10 +306,10 @@ class Problem:
         """The test score at every λ, and other scales of λ: over the mean ‖z(x)‖², over p times the median of the
         columns' mean squares, and the effective dimension of the training rows' features."""
         lambdas, outputs = solver.predict_path(self.split.X_test)
-        classes = getattr(solver, "classes_", None)
+        classes = declared(solver, "classes_")
         scores = [self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T]
         curves = {"lambda": lambdas, "effective_lambda": [lambda_ * (scale or 1.0) for lambda_ in lambdas]}
-        if (features := getattr(solver, "features_", None)) is not None:
+        if (features := declared(solver, "features_")) is not None:
             squares = self._mean_squares(features)
             median = len(squares) * float(np.median(squares)) * len(self.split.X_train)
             penalties = [self._penalty(spec, solver, lambda_) for lambda_ in lambdas]
@@ -375,7 +376,7 @@ def _points_of(spec: TrialSpec, index: Any, stream: SeedSequence, sample: str) -
 
 
 def _how_solved(solver: Any) -> dict[str, Any]:
-    accuracy = getattr(solver, "accuracy_", None)
+    accuracy = declared(solver, "accuracy_")
     return {"method": accuracy.method, "smallest_lambda": accuracy.smallest_alpha} if accuracy else {}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.parts import TASKS, Task
+from rffbench.parts import TASKS, Task, declared
 from rffbench.plugins.ownfile import portable
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
@@ -230,9 +230,9 @@ def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -
     from ``config``, does not give."""
     asked = score(name)
     needs = asked.needs
-    if asked.task != task or needs == "labels" or hasattr(solver, "predict_proba"):
+    if asked.task != task or needs == "labels" or declared(solver, "predict_proba"):
         return
-    if needs == "scores" and hasattr(solver, "decision_function"):
+    if needs == "scores" and declared(solver, "decision_function"):
         return
     if needs == "probabilities" and config.get("calibrate"):
         return

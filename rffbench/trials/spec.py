@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Timing = Literal["shared", "exclusive", "features"]
 """The seconds of a trial that are measured while the rest of the run is paused, so that they are comparable: none, all,
 or those to generate the features and to predict."""
-_STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
+STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
 
@@ -96,7 +96,7 @@ class TrialSpec:
     def to_dict(self) -> dict[str, Any]:
         """The fields, without fields that were added since the first release and have the old meaning, so that keys in
         older logs stay valid. Values are the spec's own, not copies."""
-        values = {**vars(self), "exclusive": _STORED[self.timing]}
+        values = {**vars(self), "exclusive": STORED[self.timing]}
         later = {name: values[name] for name, default in LATER.items() if values[name] != default}
         found = {name: values[name] for name in FIRST} | later
         for part in ("features", "kernel"):
@@ -111,7 +111,7 @@ class TrialSpec:
         """The spec inside a row of trials.jsonl."""
         stored = {name: row[name] for name in (*FIRST, *LATER) if name in row}
         exclusive = stored.pop("exclusive", False)
-        timing: Timing = next((timing for timing, value in _STORED.items() if value == exclusive), "shared")
+        timing: Timing = next((timing for timing, value in STORED.items() if value == exclusive), "shared")
         return cls(**stored, timing=timing)
 
     @cached_property

@@ -1,10 +1,16 @@
 """A result that a report could not read is refused when it is accepted, in words that name the method and the value."""
 
+import json
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
+from rffbench.errors import ResultsError
 from rffbench.execution.channel import Channel
+from rffbench.execution.log import each_row
 from rffbench.execution.row import check_row
+from rffbench.trials.spec import key_of
 from tests.helpers.execution_workers import measured, spec
 
 
@@ -68,3 +74,31 @@ def test_what_trials_measure_is_accepted():
     own = {"gap": {"title": "duality gap", "unit": "", "better": None}}
     result = accepted(metrics={"gap": 1}, seconds=seconds, curves=curves, own_metrics=own)
     assert result.status == "ok", result.error
+
+
+ODD = (None, 5, "x", [], {}, [1], {"name": 5}, 1.5, True, 10**30)
+FIELDS = {
+    "made_by": (5, "x", [1], {"name": "x"}, {"features": [1]}, {"solver": {}}),
+    "features": ODD, "solver": ODD, "kernel": (*ODD, {"name": "gaussian"}), "seed": (None, "x", 1.5, 10**30),
+    "data_hash": (None, 5, {}), "preprocess": (None, 5, "minmax", [1], {}), "measures": (5, [5]), "scores": (5, [{}]),
+    "flaws": ({}, [1]), "train_rows": ("x", [], 10**30), "held_out": ("x", {}), "split": (5, "x", []),
+    "dtype": (5, "float16", []), "device": (None, {}), "count": ("d", 3), "exclusive": ("yes", [], {}),
+    "multiple": ("4d", 10**30, {}), "source": (5, {}), "parameters_from": ([], 3), "target": (None, "x"),
+    "rffbench": (5, {}), "finished": (5, []), "kernel_error_points": (None, "x"), "columns": ({}, 10**30),
+}  # fmt: skip
+
+
+def test_a_row_with_an_odd_value_is_refused_in_words_wherever_it_is_read(tmp_path):
+    row = {**measured(spec()).to_row(), "made_by": {"features": 1, "solver": 1}}
+    check_row(row)
+    log = tmp_path / "trials.jsonl"
+    for name, values in FIELDS.items():
+        for value in values:
+            changed = {**row, name: value}
+            with suppress(ValueError):
+                changed["key"] = key_of(changed)
+            with pytest.raises(ValueError, match=name):
+                check_row(changed)
+            log.write_text(json.dumps(row) + "\n" + json.dumps(changed) + "\n")
+            with pytest.raises(ResultsError, match=r"trials\.jsonl, line 2: "):
+                list(each_row(log))

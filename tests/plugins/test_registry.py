@@ -12,16 +12,19 @@ import yaml
 from click.testing import CliRunner
 from sklearn.base import BaseEstimator
 
-from rffbench import features, solvers
+from rffbench import RandomFourierFeatures, features, solvers
 from rffbench.cli import cli
 from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
+from rffbench.features.hooks import hook
 from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
 from rffbench.plugins import guarded, registry
 from rffbench.plugins.registry import NONE, Registry
 from rffbench.resources import shipped_configs
+from tests.helpers.own_file import MINE, write
 
 SHIPPED = shipped_configs()
 
@@ -317,3 +320,38 @@ def test_a_timer_that_was_running_goes_on_after_a_package_is_loaded(tmp_path, mo
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+ANSWERS = {
+    "gives 5": "return 5",
+    "gives None": "return None",
+    "gives <function": "return lambda *a, **k: self",
+    "raises KeyError": "return self.__dict__[name]",
+    "raises RecursionError": "return getattr(self, name)",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("of", ["object", "class"])
+def test_a_class_that_answers_to_every_name_is_refused(tmp_path, answer, of):
+    other = f"    def __getattr__(self, name):\n        {ANSWERS[answer]}\n"
+    source = (
+        MINE.replace("BaseEstimator):", "BaseEstimator, metaclass=Meta):") if of == "class" else MINE + "\n" + other
+    )
+    source = source.replace("\n\nclass MyFeatures", f"\n\nclass Meta(type):\n{other}\n\nclass MyFeatures")
+    with pytest.raises(ConfigError, match=rf"__getattr__ of MyFeatures {answer}.* must raise AttributeError"):
+        load_experiment(write(tmp_path, source)).grid()
+
+
+def test_the_hooks_of_a_wrapped_map_are_not_those_of_its_wrapper():
+    class Wrapper:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    inner = RandomFourierFeatures(8)
+    assert hook(inner, "base") is not None
+    assert hook(Wrapper(inner), "base") is None
+    assert Wrapper(inner).n_components == 8
