@@ -20,7 +20,6 @@ KINDS = {
     "method": str,
     "n_features": int,
     "trial": int,
-    "seed": int,
     "data_hash": str,
     "features": dict,
     "solver": dict,
@@ -141,8 +140,9 @@ def _check_spec(row: Row) -> None:
     for name, choices in CHOICES.items():
         if name in row and (isinstance(row[name], list | dict) or row[name] not in choices):
             raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, not {row[name]!r}")
-    if not _is_number(row.get("held_out"), none=True):
-        raise ValueError(f"held_out must be a number, not {row['held_out']!r}")
+    for name in ("seed", "held_out"):
+        if not _is_number(row.get(name), none=name not in REQUIRED):
+            raise ValueError(f"{name} must be a number, not {row[name]!r}")
 
 
 def _check_measured(row: Row) -> None:

@@ -79,7 +79,7 @@ def test_what_trials_measure_is_accepted():
 ODD = (None, 5, "x", [], {}, [1], {"name": 5}, 1.5, True, 10**30)
 FIELDS = {
     "made_by": (5, "x", [1], {"name": "x"}, {"features": [1]}, {"solver": {}}),
-    "features": ODD, "solver": ODD, "kernel": (*ODD, {"name": "gaussian"}), "seed": (None, "x", 1.5, 10**30),
+    "features": ODD, "solver": ODD, "kernel": (*ODD, {"name": "gaussian"}), "seed": (None, "x", []),
     "data_hash": (None, 5, {}), "preprocess": (None, 5, "minmax", [1], {}), "measures": (5, [5]), "scores": (5, [{}]),
     "flaws": ({}, [1]), "train_rows": ("x", [], 10**30), "held_out": ("x", {}), "split": (5, "x", []),
     "dtype": (5, "float16", []), "device": (None, {}), "count": ("d", 3), "exclusive": ("yes", [], {}),
