@@ -32,7 +32,7 @@ from rffbench.report.frame import Protocols, Results, each_cell, experiment_fold
 from rffbench.report.settled import Change, change_of
 from rffbench.report.significance import LEVEL, holm, mean_interval
 from rffbench.text import first_of
-from rffbench.trials.metrics import PERCENT, TIMES, Metric
+from rffbench.trials.metrics import PERCENT, TIMES, Metric, check_direction
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"
 UNSETTLED = "not settled"
@@ -252,6 +252,7 @@ def _direction(difference: float, better: str | None) -> str:
     """The verdict on a difference beyond the tolerance."""
     if better is None:
         return CHANGED
+    check_direction(better)
     return BETTER if (difference > 0) == (better == "greater") else WORSE
 
 

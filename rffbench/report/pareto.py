@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rffbench.trials.metrics import check_direction
+
 
 def pareto_front(cost: ArrayLike, score: ArrayLike, better: str) -> NDArray[np.bool_]:
     """Which of n results (cost and score of shape (n,)) are on the Pareto front, as a mask of shape (n,).
@@ -15,6 +17,7 @@ def pareto_front(cost: ArrayLike, score: ArrayLike, better: str) -> NDArray[np.b
     >>> pareto_front([1, 2, 3], [80, 90, 85], "greater")
     array([ True,  True, False])
     """
+    check_direction(better)
     costs, scores = np.asarray(cost, float), np.asarray(score, float)
     losses = -scores if better == "greater" else scores
     front = np.zeros(len(costs), bool)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from rffbench.report.frame import Results
-from rffbench.trials.metrics import Metric
+from rffbench.trials.metrics import Metric, check_direction
 
 LEVEL = 0.05  # of tests (1 − LEVEL of intervals), unless a config sets another level
 
@@ -81,6 +81,7 @@ def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> fl
     than two pairs. If all differences are equal, the t statistic is infinite or 0/0; then p is 0 if they favour the
     candidate, else 1.
     """
+    check_direction(better)
     if isinstance(candidate, pd.Series) and isinstance(baseline, pd.Series):
         candidate, baseline = candidate.align(baseline)
     pairs = np.array([candidate, baseline], float)

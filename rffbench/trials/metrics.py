@@ -52,6 +52,12 @@ Direction = Literal["greater", "less"]
 Needs = Literal["labels", "values", "scores", "probabilities"]
 
 
+def check_direction(better: object, of: str = "", besides: str = "") -> None:
+    """ValueError unless ``better`` is a `Direction`."""
+    if better not in get_args(Direction):
+        raise ValueError(f"{of}better must be 'greater'{',' if besides else ' or'} 'less'{besides}, got {better!r}")
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number measured in a trial, with its description for readers.
@@ -82,8 +88,8 @@ class Metric:
     cost: str = "450*n**2"  # a norm by Lanczos, or a sort, takes that for each number of the matrix
 
     def __post_init__(self) -> None:
-        if self.better not in (None, *get_args(Direction)):
-            raise ValueError(f"metric {self.name!r}: better must be 'greater', 'less' or None, got {self.better!r}")
+        if self.better is not None:
+            check_direction(self.better, f"metric {self.name!r}: ", " or None")
         for name, default in (("title", self.name), ("heading", self.label), ("short", self.title or self.name)):
             object.__setattr__(self, name, getattr(self, name) or default)
 

@@ -58,10 +58,11 @@ class Predictions:
 
 
 def balanced_accuracy(found: Predictions) -> float:
-    """The mean over the classes of the share of their rows that is predicted correctly, in percent."""
+    """The mean over the classes of the share of their rows that is predicted correctly, in percent. Classes without a
+    test row are left out."""
     from sklearn.metrics import recall_score
 
-    return 100 * float(recall_score(found.y, found.predicted, labels=found.classes, average="macro", zero_division=0))
+    return 100 * float(recall_score(found.y, found.predicted, labels=np.unique(found.y), average="macro"))
 
 
 def auc(found: Predictions) -> float:
@@ -126,9 +127,14 @@ def mse(found: Predictions) -> float:
 
 
 def r2(found: Predictions) -> float:
-    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows, of each target; the sums are over all targets."""
-    deviations = np.square(found.y - np.mean(found.y, axis=0))
-    return 1 - float(np.square(found.y - found.predicted).sum() / deviations.sum())
+    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows, of each target; the sums are over all targets. If all
+    targets are constant, it is 1 for predictions without an error and else 0, as in scikit-learn."""
+    errors = float(np.square(found.y - found.predicted).sum())
+    moved = found.y - found.y[:1]  # exactly 0 for constants
+    deviations = float(np.square(moved - moved.mean(axis=0)).sum())
+    if not deviations:
+        return float(not errors)
+    return 1 - errors / deviations
 
 
 class Score(ABC):

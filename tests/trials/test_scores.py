@@ -1,5 +1,7 @@
 """Scores of predictions are those of scikit-learn or of their formula, and what a solver cannot give is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -7,7 +9,7 @@ from scipy.special import expit
 
 import rffbench
 from rffbench.errors import ConfigError
-from rffbench.trials.metrics import METRICS
+from rffbench.trials.metrics import METRICS, Metric
 from rffbench.trials.scores import BINS, SCORES, Predictions, platt
 
 
@@ -62,6 +64,84 @@ def test_scores_of_values_are_scikit_learns():
     found = Predictions(y, y + 0.1 * rng.standard_normal(50))
     assert SCORES["mae"].compute(found) == pytest.approx(sklearn.metrics.mean_absolute_error(y, found.predicted))
     assert SCORES["r2"].compute(found) == pytest.approx(sklearn.metrics.r2_score(y, found.predicted))
+
+
+def test_a_class_without_test_rows_is_left_out_of_balanced_accuracy():
+    y, predicted = np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.array([0.0, 2.0, 1.0, 1.0, 0.0])
+    found = Predictions(y, predicted, np.array([0.0, 1.0, 2.0]))
+    with warnings.catch_warnings(action="ignore"):  # scikit-learn's, of the class that is only predicted
+        expected = 100 * sklearn.metrics.balanced_accuracy_score(y, predicted)
+    assert SCORES["balanced_accuracy"].compute(found) == pytest.approx(expected)
+    assert expected == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
+
+
+@pytest.mark.parametrize("constant", [3.0, 0.1, 1.6e9 + 0.1])
+def test_r2_of_a_constant_target_is_a_number_as_in_scikit_learn(constant):
+    y = np.full(7, constant)
+    for predicted, expected in ((y, 1.0), (y + 1.0, 0.0)):
+        with warnings.catch_warnings(action="error"):
+            assert SCORES["r2"].compute(Predictions(y, predicted)) == expected
+        if constant == 3.0:  # the mean of the others is rounded, so that scikit-learn finds a variance
+            assert sklearn.metrics.r2_score(y, predicted) == expected
+
+
+def test_r2_far_from_zero_is_that_of_the_same_numbers_near_it():
+    y = np.round(np.random.default_rng(3).normal(size=50) * 256) / 256
+    predicted = y + np.round(np.random.default_rng(4).normal(size=50) * 64) / 256
+    near, far = (SCORES["r2"].compute(Predictions(y + offset, predicted + offset)) for offset in (0.0, 2.0**40))
+    assert far == pytest.approx(near, rel=1e-12)
+
+
+def test_a_probability_on_the_edge_of_a_bin_belongs_to_the_upper_one_and_one_to_the_last():
+    """By hand: 3/5 = 9/15 is the lower edge of the tenth of 15 bins; 0.99 and 1 are in the last, together."""
+    classes = np.array([-1.0, 1.0])
+    P = np.array([[0.4, 0.6], [0.35, 0.65], [0.01, 0.99], [0.0, 1.0]])
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    assert BINS == 15
+    gap = abs(1 - 0.6 - 0.65) + abs(1 - 0.99 - 1.0)  # 0.6 and 0.65 are in one bin, [9/15, 10/15)
+    found = SCORES["calibration_error"].compute(Predictions(y, classes[[1, 1, 1, 1]], classes, P, P))
+    assert found == pytest.approx(100 * gap / 4)
+    # In bins of their own, opposite gaps would add up; within one they cancel.
+    halves = np.array([[0.3, 0.7], [0.28, 0.72]])  # [10/15, 11/15)
+    one = SCORES["calibration_error"].compute(Predictions(y[:2], classes[[1, 1]], classes, halves, halves))
+    assert one == pytest.approx(100 * abs(1 - 0.7 - 0.72) / 2)
+
+
+def test_a_probability_of_zero_for_the_right_class_costs_what_the_smallest_number_above_it_does():
+    classes = np.array([-1.0, 1.0])
+    P = np.array([[1.0, 0.0], [0.25, 0.75]])
+    found = Predictions(np.array([1.0, 1.0]), classes[[0, 1]], classes, P, P)
+    expected = -(np.log(2.0**-52) + np.log(0.75)) / 2
+    assert SCORES["log_loss"].compute(found) == pytest.approx(expected, rel=1e-12)
+    assert expected == pytest.approx(sklearn.metrics.log_loss([1, 1], P, labels=[0, 1]), rel=1e-12)
+
+
+def test_the_area_is_the_mean_over_the_classes_with_test_rows_each_with_its_own_scores():
+    found = of_classes(4, seed=5)
+    scores = found.scores * [1.0, 3.0, 0.2, 7.0]  # decision scores need not sum to 1
+    kept = found.y != 2
+    y, scores = found.y[kept], scores[kept]
+    expected = np.mean(
+        [sklearn.metrics.roc_auc_score(y == label, scores[:, at]) for at, label in ((0, 0), (1, 1), (3, 3))]
+    )
+    without = Predictions(y, found.predicted[kept], found.classes, scores)
+    assert SCORES["auc"].compute(without) == pytest.approx(expected, rel=1e-12)
+    two = of_classes(2)
+    mine = Predictions(two.y, two.predicted, two.classes, two.scores[:, ::-1] * [1.0, -2.0])
+    assert SCORES["auc"].compute(mine) == pytest.approx(
+        sklearn.metrics.roc_auc_score(two.y == 1, -2 * two.scores[:, 0])
+    )
+
+
+def test_a_direction_that_is_none_is_refused():
+    from rffbench.report.pareto import pareto_front
+    from rffbench.report.significance import paired_p_value
+
+    for compare in (lambda: pareto_front([1, 2], [1, 2], "lesser"), lambda: paired_p_value([1, 2], [2, 3], "grater")):
+        with pytest.raises(ValueError, match="better must be 'greater' or 'less', got"):
+            compare()
+    with pytest.raises(ValueError, match="metric 'x': better must be 'greater', 'less' or None, got 'higher'"):
+        Metric("x", better="higher")
 
 
 def test_platts_sigmoid_finds_the_probabilities_that_made_the_labels():

@@ -67,8 +67,6 @@ class _EigenPro(Bandwidth):
     def check_parameters(self) -> None:
         """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties([self.alpha], self.lambda_scale, self.center)
-        if self.center == "both":
-            raise WrongParameter("center", "must be True, 'target' or False, got 'both'")
         self._check_kernel()
         check_count("batch", self.batch, least=1)
         check_count("sample", self.sample, least=2)
@@ -105,7 +103,10 @@ class _EigenPro(Bandwidth):
         with Stopwatch() as damping_s:
             damping = self._damping(added)
         with Stopwatch() as solving:
-            coef, left, passes = self._descend(Y - y_mean, added, damping, budget, tolerance, elapsed)
+            targets = self._with_ones(Y - y_mean)
+            coef, left, passes = self._descend(targets, added, damping, budget, tolerance, elapsed)
+        coef, shift = self._without_ones(coef)
+        self.intercept_ = self.intercept_ + shift
         if left > SLACK * tolerance:
             warnings.warn(
                 f"eigenpro at lambda={self.alpha:g} has not converged: the relative residual is {left:.0e} after "
@@ -119,6 +120,22 @@ class _EigenPro(Bandwidth):
         self.alpha_, self.n_iter_ = float(self.alpha), passes
         self.timing_ = {"feature_s": 0.0, "gram_s": damping_s.seconds, "solve_s": solving.seconds}
         self.metrics_ = {"model_size": float(n), "passes": float(passes), "residual": left}
+
+    def _with_ones(self, Y: Numbers) -> Numbers:
+        """With an unpenalised intercept c, a = (K + nλI)⁻¹(y − c·1) has Σa = 0. So the same steps also solve for a
+        target of ones, of the size of Y, from which c follows."""
+        if self.center != "both":
+            return Y
+        self._size = float(np.sqrt(np.square(Y).mean())) or 1.0
+        return np.column_stack([Y, np.full(len(Y), self._size)])
+
+    def _without_ones(self, coef: Numbers) -> tuple[Numbers, Numbers]:
+        """The coefficients (n, t) that sum to 0, and c (t,)."""
+        if self.center != "both":
+            return coef, np.zeros(coef.shape[1])
+        of_ones = coef[:, -1:]
+        shares = coef[:, :-1].sum(axis=0) / (of_ones.sum() or 1.0)
+        return coef[:, :-1] - of_ones * shares, shares * self._size
 
     def _damping(self, added: float) -> Damping:
         """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step.
@@ -190,8 +207,9 @@ class _EigenPro(Bandwidth):
         row = {"passes": float(passes), "time": now, "residual": float(residual)}
         if self._eval_set is not None:
             X, y = self._eval_set
-            self.coef_ = coef
-            row["test_error"] = mean_test_error(self, y, self._linear(self._validated(X)))  # type: ignore[attr-defined]
+            self.coef_, shift = self._without_ones(coef)
+            outputs = self._linear(self._validated(X)) + shift  # type: ignore[attr-defined]
+            row["test_error"] = mean_test_error(self, y, outputs)
         rows.append(row)
 
     def _linear(self, X: Any) -> Numbers:
@@ -222,7 +240,7 @@ class EigenProRegressor(_EigenPro, Regressor):
     Parameters
     ----------
     alpha : λ ≥ 0; 0 interpolates, if there are enough passes.
-    kernel, gamma, lambda_scale : as in `ExactKernelRidgeCV`; ``center`` is not 'both'.
+    kernel, gamma, lambda_scale, center : as in `ExactKernelRidgeCV`; with 'both' a target of ones is solved for, too.
     batch : rows of a step.
     sample : rows whose kernel matrix is decomposed.
     budget, record, memory : as in `PCGRidgeCV`; the tolerance is for ‖y − ȳ − (K + nλI)a‖/‖y − ȳ‖.
@@ -230,7 +248,7 @@ class EigenProRegressor(_EigenPro, Regressor):
 
     Attributes
     ----------
-    coef_ : a, (n,) or (n, t); intercept_ : ȳ.
+    coef_ : a, (n,) or (n, t); intercept_ : ȳ, and with ``center='both'`` the intercept.
     gamma_, alpha_, timing_, n_iter_, metrics_, curves_ : as in `PCGKernelRidgeCV`.
     """
 
@@ -254,7 +272,7 @@ def make_eigenpro(
     ----------
     lambda_ : λ, one number.
     lambda_scale : the penalty: n·λ, or λ itself.
-    center : true or target: centre y; false: do not centre.
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
     batch : rows of a step.
     sample : rows whose kernel matrix is decomposed.
     budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.

@@ -73,7 +73,7 @@ class LinearSVM(Classifier):
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
     loss : 'squared-hinge' or 'hinge'
-        L = max(0, 1 − yz)², or max(0, 1 − yz), for which the method must be 'liblinear-dual'.
+        L = max(0, 1 − yz)², or max(0, 1 − yz), which only 'liblinear-dual' minimises; with it 'auto' is that method.
     C : float
         The weight of the loss, C > 0.
     bias : float
@@ -134,8 +134,8 @@ class LinearSVM(Classifier):
         check_positive("tolerance", self.tolerance)
         if self.bias != 0:
             check_positive("bias", self.bias)
-        if self.loss == "hinge" and self.method != "liblinear-dual":
-            raise WrongParameter("method", f"must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
+        if self.loss == "hinge" and self._method != "liblinear-dual":
+            raise WrongParameter("method", f"must be 'auto' or 'liblinear-dual' with loss='hinge', got {self.method!r}")
         check_class_weight(self.class_weight)
         if makes_sparse(self.features):
             self._check_sparse("sparse features")
@@ -147,9 +147,14 @@ class LinearSVM(Classifier):
         if self.method not in ("auto", "held"):
             raise WrongParameter("method", f"must be 'auto' or 'held' for {what}, got {self.method!r}")
 
+    @property
+    def _method(self) -> str:
+        """``method``; of the hinge, which only one method minimises, 'auto' is that."""
+        return "liblinear-dual" if self.loss == "hinge" and self.method == "auto" else self.method
+
     def check_installed(self) -> None:
         """ConfigError, with what to install, if the method's library is missing."""
-        if "liblinear" in self.method and self.class_weight is None:
+        if "liblinear" in self._method and self.class_weight is None:
             _load_liblinear()
 
     def __sklearn_tags__(self) -> Any:
@@ -228,7 +233,7 @@ class LinearSVM(Classifier):
         if self._weights is not None:  # and their roots, and the labels times these
             needed = {name: each + 8 * n * (3 + p * ("liblinear" in name)) for name, each in needed.items()}
         memory = sys.maxsize if self.memory is None else self.memory
-        method = self.method
+        method = self._method
         if entries is not None:
             if self.features is None:
                 self._check_sparse("a sparse X without features")
@@ -369,7 +374,7 @@ def make_linear_svm(
     C : the weight of the loss.
     bias : the value of a constant column that joins the features; 0: no intercept.
     method : Newton steps on features that are held, or mapped again in each pass (auto: held if memory allows); or
-        LIBLINEAR, in the primal or the dual.
+        LIBLINEAR, in the primal or the dual, which auto is for the hinge.
     tolerance : the tolerance, as LIBLINEAR's -e.
     class_weight : null; or balanced: all classes have the same total weight.
     """

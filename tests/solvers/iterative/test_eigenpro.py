@@ -81,8 +81,6 @@ def test_wrong_input_is_refused_by_name():
         EigenProRegressor(memory=10**5).fit(X, Y)
     with pytest.raises(ConfigError, match=r"lambda must be one number for eigenpro, got \[0.1, 1.0\]"):
         make_solver({"name": "eigenpro", "lambda": [0.1, 1.0]}, task="regression")
-    with pytest.raises(ConfigError, match="center must be True, 'target' or False, got 'both'"):
-        make_solver({"name": "eigenpro", "center": "both"}, task="regression")
 
 
 def test_a_config_may_ask_for_no_penalty():
@@ -108,3 +106,17 @@ def test_a_step_is_shorter_where_the_sample_has_too_few_directions_to_damp():
     with pytest.warns(ConvergenceWarning):
         model.fit(X, Y)
     assert np.median(model.predict(X) / Y) == pytest.approx(2 / (1 + 63 / 2))
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_with_an_intercept_it_is_kernel_ridge_with_an_intercept(targets):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(120, 3))
+    Y = np.column_stack([np.sin(4 * X[:, 0]) + 3, 50 * X[:, 1]])[:, :targets]
+    y = Y[:, 0] if targets == 1 else Y
+    exact = ExactKernelRidgeCV([0.05], gamma=0.5, center="both").fit(X, y)
+    model = EigenProRegressor(0.05, gamma=0.5, center="both", budget={"tolerance": 1e-9}, record=True, random_state=0)
+    model.fit(X, y, eval_set=(X, y))
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-6 * np.abs(model.coef_).max())
+    assert model.curves_["test_error"][-1] == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)), rel=1e-4)

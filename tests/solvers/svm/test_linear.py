@@ -310,7 +310,10 @@ def test_more_classes_are_one_against_the_rest(method):
         ({"bias": -1}, "bias must be a positive number, got -1"),
         ({"tolerance": 0}, "tolerance must be a positive number"),
         ({"method": "tron"}, "method must be one of 'auto', 'held', 'streamed', 'liblinear'"),
-        ({"loss": "hinge"}, "method must be 'liblinear-dual' with loss='hinge', got 'auto'"),
+        (
+            {"loss": "hinge", "method": "held"},
+            "method must be 'auto' or 'liblinear-dual' with loss='hinge', got 'held'",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused_with_what_would_be_right(parameters, message):
@@ -346,3 +349,11 @@ def test_blocks_are_of_ridge_s_size():
     rows = Rows(problem(3000)[0])
     LinearSVM(RandomFourierFeatures(4000), method="streamed", tolerance=0.5).fit(rows, problem(3000)[1])
     assert rows.longest == default_block_rows(4001)
+
+
+def test_of_the_hinge_auto_is_the_only_method_that_minimises_it():
+    X = np.random.default_rng(3).normal(size=(80, 4))
+    y = X[:, 0] > 0.2 * X[:, 1]
+    auto, named = (LinearSVM(loss="hinge", method=method, class_weight={False: 1, True: 2}).fit(X, y)
+                   for method in ("auto", "liblinear-dual"))  # fmt: skip
+    np.testing.assert_array_equal(auto.coef_, named.coef_)
