@@ -36,7 +36,7 @@ def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]
     def data(content: bytes) -> None:  # whose first byte says how the file is called
         if content:
             name = promises.NAMES[content[0] % len(promises.NAMES)]
-            on(promises.test_data_of_one_s_own, name=name, target=None)(content[1:])
+            on(promises.test_data_of_one_s_own, name=name, target=None, dates="parts")(content[1:])
 
     def units(content: bytes) -> None:
         promises.test_times_and_amounts.hypothesis.inner_test(content.decode("utf-8", "surrogateescape"))
@@ -44,6 +44,7 @@ def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]
     packed = gzip.compress(promises.TABLE, mtime=0)
     files = {
         "d.csv": promises.TABLE, "d.csv.gz": packed, "d.libsvm": promises.LIBSVM, "d.npz": promises.ARRAYS,
+        "d.tsv": promises.SEPARATED, "d.txt": promises.TYPED, "d.arff": promises.ARFF, "d.xlsx": promises.RANKED,
     }  # fmt: skip
     return {
         "config": (on(promises.test_a_config), [promises.CONFIG.encode()]),

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from rffbench import papers
 from rffbench.config.loading import load_experiment
 from rffbench.data.cards import read_card
+from rffbench.data.tables import read_table
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, read_rows
@@ -118,7 +119,27 @@ REFERENCE = (
 )  # fmt: skip
 TABLE = b'id;"a b";c;label\n1;2.5;-1e3;yes\n2;?;4;no\n3;2;5;yes\n4;1;0;no\n'
 LIBSVM = b"1 1:0.5 3:-2\n-1 2:1 # said\n1 1:3 2:4 3:5\n-1 3:1\n"
-NAMES = ["d.csv", "d.tsv", "d.csv.gz", "d.libsvm", "d.svm.bz2", "d.npz", "d.csv.xz"]  # of data
+NAMES = [  # of data
+    "d.csv",
+    "d.tsv",
+    "d.csv.gz",
+    "d.libsvm",
+    "d.svm.bz2",
+    "d.npz",
+    "d.csv.xz",
+    "d.txt",
+    "d.arff",
+    "d.xlsx",
+    "d.parquet",
+]
+SEPARATED = (
+    b"sep=;\n# said\nid;when;a;b;\"c d\";y\n" + b"".join(
+        b"%d;2024-01-%02d;%d,5;1.%03d,25;\"x y\";NA\n" % (i, i, i, 100 + i) for i in range(1, 9)
+    )
+)  # fmt: skip
+TYPED = b'"a" "b" "y"\n"1" 1.5 "x" 0\n"2" 2.5 "z" 1\n"3" 3 "x" 0\n'
+ARFF = b"% said\n@relation 'a b'\n@attribute \"a b\" numeric\n@attribute y {'u v',w}\n@data\n1,'u v'\n2, w\n?,w\n"
+RANKED = b"\xef\xbb\xbf1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n1 qid:2 1:3\n"
 ARRAYS = npz(X=np.arange(12.0).reshape(6, 2), y=np.array([0, 1, 0, 1, 0, 1]))
 RESULT = {
     **spec().to_dict(), "key": spec().key, "status": "ok", "metrics": {"accuracy": 93.1, "own": 1},
@@ -184,15 +205,28 @@ def test_a_reference_of_one_s_own(tmp_path, content):
 
 @fuzzed
 @given(
-    content=changed(TABLE, LIBSVM, ARRAYS, gzip.compress(TABLE, mtime=0)),
+    content=changed(
+        TABLE,
+        LIBSVM,
+        ARRAYS,
+        gzip.compress(TABLE, mtime=0),
+        SEPARATED,
+        SEPARATED.decode().encode("utf-16-le"),
+        TYPED,
+        ARFF,
+        RANKED,
+    ),
     name=st.sampled_from(NAMES),
     target=st.sampled_from([None, -1, 0, "label", "y", 99]),
+    dates=st.sampled_from(["ignore", "parts"]),
 )
-def test_data_of_one_s_own(tmp_path, content, name, target):
+def test_data_of_one_s_own(tmp_path, content, name, target, dates):
     path = tmp_path / name
     path.write_bytes(content)
-    card = refused(lambda: look(path, target=target).card())
+    card = refused(lambda: look(path, target=target, dates=dates).card())
     assert card is None or card.rows >= 1
+    table = refused(lambda: read_table(path, target=target, dates=dates))
+    assert table is None or len(table.frame) == len(table.target)
 
 
 @fuzzed

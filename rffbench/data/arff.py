@@ -13,6 +13,7 @@ from rffbench.data.unpack import open_content
 from rffbench.errors import DataError
 
 _WORD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_WORD}|\S+)\s*(.*)", re.IGNORECASE)
 _CELL = re.compile(rf"\s*(?:({_WORD})|([^,'\"]*?))\s*(?:,|$)")
 _BLANK_CELL = re.compile(rf"\s*({_WORD}|[^\s,]+)")
@@ -61,7 +62,7 @@ def _cells(line: str, number: int) -> list[str]:
 
 def _bare(word: str) -> str:
     if word[:1] in ("'", '"') and len(word) > 1:
-        return re.sub(r"\\(.)", r"\1", word[1:-1])
+        return re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), word[1:-1])
     return word
 
 
@@ -77,11 +78,11 @@ def arff_sheet(path: Path, options: Options) -> Sheet:
     with open_content(path, path.name, text=True) as stream:
         names = attributes(Lines(stream, "%"))
 
-    def rows() -> Iterator[Block]:
+    def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name, text=True) as stream:
             lines = Lines(stream, "%")
             attributes(lines)
-            for numbers, table in blocks(arff_rows(lines, len(names)), len(names)):
+            for numbers, table in blocks(arff_rows(lines, len(names)), len(names), size):
                 yield numbers, list(zip(*table, strict=True))
 
     def place(line: int, column: int) -> str:

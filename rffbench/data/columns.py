@@ -71,14 +71,14 @@ class Column:
         if spelling.thousands:
             return None
         if spelling.decimal != ".":
-            if any("." in text for text in texts):
+            if "." in "".join(texts):
                 return None
             texts = [text.replace(spelling.decimal, ".") for text in texts]
         try:
             values = np.array([*map(float, texts)])
         except ValueError:
             return None
-        return values if np.isfinite(values).all() and not any("_" in text for text in texts) else None
+        return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
 
     def _add_cell(self, text: str, place: int) -> float:
         """Count a cell; return its number, NaN if it has none."""
@@ -119,8 +119,9 @@ class Column:
             return False
         return len(np.unique(np.concatenate(self._different))) == self.numbers
 
-    def kind(self, name: str, *, keep: bool = False) -> Kind:
-        """What the column holds. With ``keep`` it is an input in any case, and so no id and not constant."""
+    def kind(self, name: str | None, *, keep: bool = False) -> Kind:
+        """What the column holds; ``name`` is None where no column has one. With ``keep`` it is an input in any case,
+        and so no id and not constant."""
         words = self.words.total()
         if not words and not self.numbers:
             return "mixed" if self.first_infinite else "empty"
@@ -142,9 +143,9 @@ class Column:
             return "constant"
         return "id" if self._is_id(name) else "numbers"
 
-    def _is_id(self, name: str) -> bool:
+    def _is_id(self, name: str | None) -> bool:
         """Whether whole numbers that are all different name or count the rows."""
-        named = not name or bool(ID_NAME.search(name)) or bool(_CAMEL.search(name))
+        named = name == "" or bool(name and (ID_NAME.search(name) or _CAMEL.search(name)))
         if self.counts_from and self.rows > 1 and named:
             return True
         if self.rows < FEWEST_IDS or not self.different_wholes:
@@ -206,13 +207,13 @@ class Content:
 
 
 def decided(
-    column: Column, name: str, at: int, *, keep: bool = False, parts: bool | str = False
+    column: Column, name: str, at: int, *, keep: bool = False, parts: bool | str = False, named: bool = True
 ) -> tuple[Decision, str]:
     """What is done with a column that is neither target nor ignored, and a fault, which may be empty.
 
     ``parts``: dates are inputs, read as their parts; a text is their format.
     """
-    kind = column.kind(name, keep=keep)
+    kind = column.kind(name if named else None, keep=keep)
     count = len(column.words)
     if kind == "dates":
         formats = dates.formats_of(column.words)

@@ -43,7 +43,7 @@ def sheet_of(path: Path, kind: str, options: Options, fewest: int = 2) -> Sheet:
     sheets = {"csv": csv_sheet, "arff": arff_sheet, "xlsx": xlsx_sheet, "parquet": _parquet_sheet}
     sheet = sheets[kind](path, options)
     if sheet.width < fewest:
-        first = next((cells[0] for _, cells in sheet.blocks() if len(cells[0])), [""])
+        first = next((cells[0] for _, cells in sheet.blocks(1) if len(cells[0])), [""])
         shown = (sheet.names or [str(first[0])])[0][:LINE_SHOWN]
         where = sheet.first or "the table"
         raise DataError(f"{path.name}: {where} has one value, {shown!r}; an input and the target are needed")
@@ -129,7 +129,7 @@ def _targets(path: Path, sheet: Sheet, options: Options) -> list[int]:
             raise ConfigError(f"{path.name}: target: a column is named twice")
         return found
     last = sheet.width - 1
-    first_block = next(sheet.blocks(), None)
+    first_block = next(sheet.blocks(SAMPLE_LINES), None)
     while first_block and last > 1 and not sheet.name(last) and not isinstance(first_block[1][last], np.ndarray):
         if any(cell.strip() for cell in first_block[1][last]):
             break
@@ -153,7 +153,7 @@ def _check(path: Path, options: Options, chosen: Mapping[str, list[int]], target
 
 def sampled(sheet: Sheet, read: Sequence[int]) -> list[tuple[str, dict[str, str]]]:
     """The different texts of each column's first cells, with a place of each."""
-    places, cells = next(sheet.blocks(), ((), ()))
+    places, cells = next(sheet.blocks(SAMPLE_LINES), ((), ()))
     if not places:
         return []
     found = []
@@ -226,11 +226,11 @@ def _decided(
     for at in range(sheet.width):
         name = sheet.name(at)
         if at not in columns:
-            found.append(Decision(name, at, "text", "ignored", sheet.left_out.get(at, "as given")))
+            found.append(Decision(name, at, "id", "ignored", sheet.left_out.get(at, "as given")))
         elif at in targets:
             found.append(Decision(name, at, "numbers", "target", "the target"))
         else:
-            each, fault = decided(columns[at], name, at, keep=at in keep, parts=parts)
+            each, fault = decided(columns[at], name, at, keep=at in keep, parts=parts, named=bool(sheet.names))
             faults += [f"column {_title(sheet, at)}: {fault}"] * bool(fault)
             found.append(each)
     if any(each.use == "input" for each in found):
@@ -357,7 +357,7 @@ def _parquet_sheet(path: Path, options: Options) -> Sheet:
         raise DataError(f"{path.name}: has no columns")
     columns = [numbers_or_texts(table.iloc[:, i]) for i in range(len(names))]
 
-    def rows() -> Iterator[Block]:
+    def rows(size: int | None = None) -> Iterator[Block]:
         yield range(1, len(table) + 1), columns
 
     def place(row: int, column: int) -> str:
@@ -423,7 +423,7 @@ def _see_npz(path: Path, options: Options) -> Content:
     if empty := [column for column, each in columns.items() if each.missing == n]:
         found.faults.append(f"{place(1, empty[0])}: the column has no value at all; {leave_out(empty)}")
     sheet = Sheet(
-        {"kind": "npz", "inputs": inputs}, [label], 1, lambda: iter([(range(1, n + 1), [y])]),
+        {"kind": "npz", "inputs": inputs}, [label], 1, lambda size=None: iter([(range(1, n + 1), [y])]),
         lambda row, _: f"row {row} of {label}", by_name=True,
     )  # fmt: skip
     spelling, notes = Spelling(), list[tuple[str, str]]()

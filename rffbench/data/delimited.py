@@ -51,9 +51,9 @@ def records(lines: Lines, delimiter: str, quote: str | None) -> Iterator[tuple[i
             yield begins, row
 
 
-def blocks(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Blocks of rows with ``width`` cells: (numbers of their first lines, their cells)."""
-    while some := list(islice(rows, max(1, BLOCK_CELLS // width))):
+def blocks(rows: Rows, width: int, size: int | None = None) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Blocks of rows with ``width`` cells, at most ``size`` rows: (numbers of their first lines, their cells)."""
+    while some := list(islice(rows, size or max(1, BLOCK_CELLS // width))):
         yield [line for line, _ in some], [row for _, row in some]
 
 
@@ -153,7 +153,7 @@ def coded(texts: Sequence[str], words: Sequence[str] | None, place: Any, spellin
         except ValueError:
             pass
         else:
-            if not any("_" in text for text in texts):  # float reads 1_000, which other programs do not
+            if "_" not in "".join(texts):  # float reads 1_000, which other programs do not
                 return values
     same = identity(words or ())
     codes = {same(word): float(i) for i, word in enumerate(words or ())}
@@ -191,13 +191,13 @@ def csv_sheet(path: Path, options: Options) -> Sheet:
     if names and len(names) != width:
         raise DataError(f"{path.name}: the header, line {first}, has {_values(len(names))}, the rows below it {width}")
 
-    def rows() -> Iterator[Block]:
+    def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name, text=True) as stream:
             lines = Lines(stream, dialect.comment, encoding, dialect.skip)
             read = records(lines, dialect.delimiter, quote)
             if dialect.header:
                 next(read, None)
-            for numbers, table in blocks(read, width):
+            for numbers, table in blocks(read, width, size):
                 for line, row in zip(numbers, table, strict=True):
                     if len(row) != width:
                         raise DataError(f"{path.name}: {_ragged(line, row, width, first)}")

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 
 from rffbench.data import dates
 from rffbench.data.cells import MISSING, number
@@ -29,6 +29,7 @@ SAMPLE_CHARACTERS = 300_000
 LIKELY = {",": 1.0, "\t": 1.0, ";": 1.0, "|": 0.9, " ": 0.8}
 AS_GOOD = 0.8  # a second delimiter with this share of the first one's score is nearly as good
 SURE = 1.2  # log-odds of a header
+COMMENTS = ("#", "%")
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's first line
 _STARTS = "(^|[,;\t| ])"
 _QUOTED = {
@@ -59,27 +60,36 @@ def dialect_of(
 ) -> Dialect:  # fmt: skip
     """The layout of the text called ``name``; what is given is not questioned, and ``comment`` may be empty: no line is
     one. DataError if two readings are nearly as good."""
-    begin, sample = _sample(lines, skip or 0)
+    numbers, sample = _sample(lines)
     notes: list[tuple[str, str]] = []
     if sample and not skip and (excel := SEP.fullmatch(sample[0])):
         delimiter = delimiter or excel[1]
-        begin, sample = begin + 1, sample[1:]
+        numbers, sample = numbers[1:], sample[1:]
         notes.append(("delimiter", "by the first line, as Excel writes it"))
-    begin, sample, comment, told = _comments(name, begin, sample, comment)
+    mark = comment or (sample[0][0] if comment is None and sample and sample[0][0] in COMMENTS else None)
+    above = list(takewhile(lambda line: mark is not None and line.startswith(mark), sample))
+    inside = [line for line in sample[len(above) :] if mark and line.startswith(mark)]
+    if sample and len(above) == len(sample):
+        raise DataError(f"{name}: all its lines begin with {mark!r}; if these are rows: {{path: …, comment: ''}}")
+    numbers = numbers[len(above) :]
+    sample = [line for line in sample[len(above) :] if line not in inside]
     if not sample:
         raise DataError(f"{name}: is empty; it must have one line per row")
+    before = numbers[0] - 1 if above or notes or skip else 0  # lines that are blank are passed over in any case
     quote = _quote(sample)
     if delimiter is None:
         delimiter = _delimiter(name, sample, quote)
     first, *others = _cells(sample, delimiter, quote)
-    if not others and begin:
-        told = ""
     width = Counter(map(len, others)).most_common(1)[0][0] if others else len(first)
     row_names = header is not False and len(first) == width - 1 > 1 and not all(not row[-1].strip() for row in others)
     trailing = len(first) == width - 1 > 0 and not row_names
     body = [row[1:] for row in others] if row_names else others
-    if header is None:
-        header, why = header_of(name, first, body, named=bool(_names_in(told, delimiter, quote, width)))
+    told = _names_in(name, above, inside, mark, delimiter, quote, body) if comment is None and mark else []
+    if header is None and (row_names or trailing):
+        header = True
+        notes.append(("header", "the first line has one cell less than the rows"))
+    elif header is None:
+        header, why = header_of(name, first, body, named=bool(told))
         notes.append(("header", why))
     names = [each.strip() for each in first] if header else []
     if row_names and header:
@@ -89,54 +99,29 @@ def dialect_of(
         names = [*names, ""]
     elif header and len(first) == width + 1 and not first[-1].strip():
         names = names[:-1]
-    if not header and (said := _names_in(told, delimiter, quote, width)):
-        names = said
-        shown = in_one_line(told.strip())[:LINE_SHOWN]
-        notes.append(("names", f"they are in the comment {shown!r}"))
-    return Dialect(delimiter, header, width if others else len(names or first), names, quote, comment, begin,
-                   row_names and header, notes)  # fmt: skip
+    if not header and len(told) == width:
+        names = told
+        notes.append(("names", "they are in the comment above the rows"))
+    kept = mark if comment or inside else None
+    width = width if others else len(names or first)
+    return Dialect(delimiter, header, width, names, quote, kept, before, row_names and header, notes)
 
 
 def _named(delimiter: str) -> str:
     return DELIMITER_NAMES.get(delimiter, delimiter)
 
 
-def _sample(lines: Lines, skip: int) -> tuple[int, list[str]]:
-    """(the number of lines before it, the first lines without blank ones); fewer if they are long, but at least two."""
+def _sample(lines: Lines) -> tuple[list[int], list[str]]:
+    """(line numbers, lines) of the first lines without blank ones; fewer if they are long, but at least two."""
     sample: list[str] = []
     characters = 0
-    before = skip
     for line in islice(lines, SAMPLE_LINES):
         if line.strip():
             sample.append(line)
             characters += len(line)
-        elif not sample:
-            before += 1
         if len(sample) > 1 and characters > SAMPLE_CHARACTERS:
             break
-    return before, sample
-
-
-def _comments(name: str, begin: int, sample: list[str], comment: str | None) -> tuple[int, list[str], str | None, str]:
-    """(lines before the table, its lines, the mark of comments within it, the last comment before it)."""
-    if comment == "":
-        return begin, sample, None, ""
-    marks = (comment,) if comment else ("#", "%")
-    before = 0
-    while before < len(sample) and sample[before].startswith(marks):
-        before += 1
-    told = sample[before - 1].lstrip("".join(marks)) if before else ""
-    mark = comment or (sample[0][0] if before else None)
-    inside = [line for line in sample[before:] if mark and line.startswith(mark)]
-    if comment:
-        return begin, [line for line in sample if not line.startswith(comment)], comment, told
-    if before == len(sample) or not before:
-        if before:
-            raise DataError(
-                f"{name}: all its lines begin with {sample[0][0]!r}; if these are rows: {{path: …, comment: ''}}"
-            )
-        return begin, sample, None, ""
-    return begin + before, [line for line in sample[before:] if line not in inside], mark if inside else None, told
+    return lines.numbers, sample
 
 
 def _quote(sample: Sequence[str]) -> str | None:
@@ -164,6 +149,8 @@ def _delimiter(name: str, sample: Sequence[str], quote: str | None) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     readings = {each: _reading(lines, each) for each in DELIMITERS}
     scores = {each: score * LIKELY[each] for each, (score, _) in readings.items() if score > 0}
+    if "\t" in scores and scores["\t"] > scores.get(" ", 0) / 2:
+        scores.pop(" ", None)  # a tab is no part of a value, and blanks often are
     if not scores:
         return ","
     first, *others = sorted(scores, key=lambda each: -scores[each])
@@ -313,11 +300,27 @@ def _of_number(cell: str, below: Sequence[str]) -> float:
     return 2.0 if away > 2 * (high - low) and len(values) > 10 else -0.5
 
 
-def _names_in(told: str, delimiter: str, quote: str | None, width: int) -> list[str]:
-    """The names of ``width`` columns in the comment above the first row, as numpy.savetxt writes them; else none."""
-    if not told.strip():
-        return []
-    cells = [each.strip() for each in (_cells([told.strip()], delimiter, quote) or [[]])[0]]
-    if len(cells) != width or any(is_number(each) or not each for each in cells) or len({*cells}) < width:
-        return []
-    return cells
+def _names_in(
+    name: str, above: Sequence[str], inside: Sequence[str], mark: str, delimiter: str, quote: str | None,
+    rows: Sequence[Sequence[str]],
+) -> list[str]:  # fmt: skip
+    """The names in the comment above the rows, as numpy.savetxt writes them; else none. DataError if a comment may be a
+    row: it has as many cells."""
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    last = [each.strip() for each in (_cells([above[-1].lstrip(mark).strip()], delimiter, quote) or [[]])[0]]
+    is_named = len(last) == width == len({*last}) and not any(is_number(each) or not each for each in last)
+    is_named = is_named and header_odds(last, rows)[0] >= SURE
+    if delimiter != " ":
+        doubtful = [
+            line for line in [*above[: -1 if is_named else None], *inside] if _is_like(line, width, delimiter, quote)
+        ]
+        if doubtful:
+            raise DataError(
+                f"{name}: {in_one_line(doubtful[0].strip())[:LINE_SHOWN]!r} may be a comment or a row: it has {width} "
+                f"cells; say which: {{path: …, comment: {mark!r}}} or {{path: …, comment: ''}}"
+            )
+    return last if is_named else []
+
+
+def _is_like(line: str, width: int, delimiter: str, quote: str | None) -> bool:
+    return len((_cells([line], delimiter, quote) or [[]])[0]) == width > 1

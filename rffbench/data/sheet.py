@@ -86,8 +86,11 @@ _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "blank": " ", "blanks": " ", "
 
 @dataclass(frozen=True)
 class Sheet:
-    """The columns of a container. ``layout`` is the card's format without its columns, ``blocks()`` the rows,
-    ``place(place, column)`` the place of a cell in words, ``notes`` pairs (what, how it was decided).
+    """The columns of a container.
+
+    ``layout`` is the card's format without its columns. ``blocks(size=None)`` are the rows in blocks, of at most
+    ``size`` rows where the container can give so few. ``place(place, column)`` is the place of a cell in words,
+    ``notes`` are pairs (what, how it was decided).
 
     ``names`` are empty without a header. ``by_name``: the card's format has columns by name. ``left_out`` are columns
     that are none of the table's, with the reason.
@@ -96,7 +99,7 @@ class Sheet:
     layout: dict[str, Any]
     names: list[str]
     width: int
-    blocks: Callable[[], Iterator[Block]]
+    blocks: Callable[..., Iterator[Block]]
     place: Callable[[int, int], str]
     notes: list[tuple[str, str]] = field(default_factory=list)
     by_name: bool = False

@@ -63,11 +63,7 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
     kind = content.format["kind"]
     if kind not in ROWS:
         return _of_arrays(seen)
-    used = [
-        each
-        for each in content.decisions
-        if each.use == "input" or (texts and each.kind == "text" and each.why != "as given")
-    ]
+    used = [each for each in content.decisions if each.use == "input" or (texts and each.kind == "text")]
     sheet = sheet_of(path, kind, options)
     names = {each.number: _name(sheet, each.number) for each in used}
     formats = {each.number: each.format for each in used if each.kind == "dates"}

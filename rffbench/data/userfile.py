@@ -46,8 +46,9 @@ KINDS = {
     ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".parquet": "parquet",
     ".arff": "arff", ".xlsx": "xlsx", ".txt": "text",
 }  # fmt: skip
-LIBSVM_LINE = re.compile(r"\s*([-+.\w]+(,[-+.\w]+)*\s+)?(qid:\w+\s+)?\d+:[-+.\w]+(\s|$)")
-MULTILABEL_LINE = re.compile(r"(\s*[-+.\w]+(,[-+.\w]+)+\s+|\s*)(qid:\w+\s+)?\d+:[-+.\w]+(\s|$)")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_PAIRS = r"(?:\s+qid:\w+)?(?P<pairs>(?:\s+\d+:[-+.\w]+)*)\s*(?:#.*)?"
+LIBSVM_LINE = re.compile(rf"\s*(?P<labels>{_NUMBER}(?:,{_NUMBER})*)?{_PAIRS}")
 NAMES_SHOWN = 12  # names of inputs in a description
 CLASSES_SHOWN = 40  # classes in a description
 COLUMNS_SHOWN = 30  # columns in a description
@@ -111,10 +112,10 @@ def kind_of_content(path: Path) -> str:
         return "xlsx" if kind == "xlsx" or b"[Content_Types].xml" in begins or b"xl/" in begins else "npz"
     if kind not in (None, "text", "csv"):
         return kind or ""
-    return _kind_of_lines(path, kind == "csv")
+    return _kind_of_lines(path)
 
 
-def _kind_of_lines(path: Path, is_csv: bool) -> str:
+def _kind_of_lines(path: Path) -> str:
     """The format by a text's first lines, for names that do not tell it, such as UCI's ``.data``."""
     encoding, _ = encoding_of(path)
     sample = list[str]()
@@ -124,11 +125,12 @@ def _kind_of_lines(path: Path, is_csv: bool) -> str:
     begins = next((line.strip().lower() for line in sample if not line.lstrip().startswith("%")), "")
     if begins.startswith(("@relation", "@attribute")):
         return "arff"
-    if begins.startswith(("{", "[")) and not is_csv and begins.rstrip(",").endswith(("{", "[", "}", "]")):
+    if begins.startswith(("{", "[")) and begins.rstrip(",").endswith(("{", "[", "}", "]")):
         raise ConfigError(f"{path.name}: looks like JSON, which is not read; save it as CSV")
     lines = [line for line in sample if not line.startswith("#")]
-    if lines and sum(map(bool, map(LIBSVM_LINE.match, lines))) >= (0.9 * len(lines) if is_csv else 1):
-        if multilabel := next((line for line in lines if MULTILABEL_LINE.match(line)), None):
+    found = [match for match in map(LIBSVM_LINE.fullmatch, lines) if match]
+    if len(found) >= 0.9 * len(lines) and any(match["pairs"] for match in found):
+        if multilabel := next((match[0] for match in found if "," in (match["labels"] or ",")), None):
             raise ConfigError(
                 f"{path.name}: {multilabel.strip()[:LINE_SHOWN]!r} has several labels, or none: a multilabel file in "
                 "LIBSVM's format; rffbench learns one label a row: write a file for each label"

@@ -101,12 +101,12 @@ def xlsx_sheet(path: Path, options: Options) -> Sheet:
     layout |= {key: each for key, each in {"sheet": options.sheet, "skip": skip or None}.items() if each}
     names = [each.strip() for each in table[0]] if header else []
 
-    def rows() -> Iterator[Block]:
+    def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name) as stream:
             read = padded(xlsx_rows(stream, options.sheet, skip), width)
             if header:
                 next(read, None)
-            for numbers, some in blocks(read, width):
+            for numbers, some in blocks(read, width, size):
                 for row, cells in zip(numbers, some, strict=True):
                     if len(cells) != width:
                         raise DataError(f"{path.name}: row {row} has {len(cells)} values, the rows above it {width}")

@@ -1,0 +1,310 @@
+"""The same table, however it is written, is read as the same; what can be read in two ways is refused."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rffbench.data.tables import read_new_rows, read_table
+from rffbench.data.userfile import described, look
+from rffbench.errors import ConfigError, DataError, RffbenchError
+from tests.helpers.written_tables import writings
+
+WRITTEN = 300
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "cache"))
+
+
+def file(folder, name, content):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def same(read, values) -> bool:
+    if isinstance(values, np.ndarray):
+        return read.dtype.kind == "f" and np.array_equal(read.to_numpy(), values, equal_nan=True)
+    return [str(each) for each in read] == [str(each) for each in values]
+
+
+def differences(writing, read) -> list[str]:
+    table = writing.table
+    if writing.ambiguous:
+        return ["can be read in two ways, and was read"]
+    if (read.task, len(read.frame), len(read.frame.columns)) != (table.task, table.rows, len(table.inputs)):
+        return [f"{read.task}, {len(read.frame)} rows, {[*read.frame.columns]} for {[*table.inputs]}; {read.decisions}"]
+    found = [
+        f"{name}: {read.frame[column].head(3).tolist()} for {values[:3]}"
+        for column, (name, values) in zip(read.frame.columns, table.inputs.items(), strict=True)
+        if not same(read.frame[column], values)
+    ]
+    return found if same(read.target, table.target) else [*found, f"y: {read.target.head(3)} for {table.target[:3]}"]
+
+
+def check(folder, all_of_them):
+    """At most one in a hundred files is refused that could be read, and none is read otherwise than it was written."""
+    wrong, refused = [], []
+    for i, writing in enumerate(all_of_them):
+        (folder / str(i)).mkdir()
+        try:
+            read = read_table(file(folder / str(i), writing.name, writing.content), **writing.given)
+        except RffbenchError as error:
+            refused += [] if writing.ambiguous else [f"{writing.name}, {writing.how}: {error}"]
+        else:
+            wrong += [f"{i} {writing.name}, {writing.how}: {each}" for each in differences(writing, read)]
+    assert wrong == []
+    assert len(refused) <= len(all_of_them) / 100, refused
+
+
+def test_the_same_table_is_read_the_same_however_it_is_written(tmp_path):
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("pyarrow")
+    check(tmp_path, writings(40))
+
+
+@pytest.mark.slow
+def test_the_same_table_is_read_the_same_in_three_hundred_files(tmp_path):
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("pyarrow")
+    check(tmp_path, writings(WRITTEN, seed=1))
+
+
+# ---- Layouts ---------------------------------------------------------------------------------------------------
+
+ROWS = "".join(f"{i}.5;{i * 7 % 10};{'uv'[i % 2]}\n" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a;b;y\n" + ROWS,
+        "sep=;\na;b;y\n" + ROWS,
+        "# made by a tool\n\n# twice\na;b;y\n" + ROWS,
+        "#a;b;y\n" + ROWS,
+        ("a;b;y\n" + ROWS).encode("utf-16-le"),
+        ("a;b;y\n" + ROWS).encode("utf-16"),
+        "a;b;y\n" + ROWS.replace("\n", ";\n"),
+        "a;b;y;\n" + ROWS.replace("\n", ";\n"),
+        '"a" "b" "y"\n' + "".join(f'"{i}" {line}\n' for i, line in enumerate(ROWS.replace(";", " ").splitlines(), 1)),
+        "a;b;y\r\n" + ROWS.replace("\n", "\r\n"),
+        "a,b,y\n" + ROWS.replace(".", "p").replace(";", ",").replace("p", "."),
+    ],
+)
+def test_what_programs_put_around_a_table_is_no_part_of_it(tmp_path, content):
+    table = read_table(file(tmp_path, "a.csv", content))
+    assert [*table.frame.columns] == ["a", "b"]
+    np.testing.assert_array_equal(table.frame["a"], np.arange(20) + 0.5)
+    np.testing.assert_array_equal(table.frame["b"], np.arange(20) * 7 % 10)
+    assert table.classes == {"u": 10, "v": 10}
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12345\n", "is a Git LFS pointer"),
+        (b"<!DOCTYPE html>\n<html>\n", "is a page of HTML"),
+        (b"\x89HDF\r\n\x1a\n", "is HDF5"),
+        (b"\x1f\x8b\x08\0", r"is packed by gzip, and its name does not end in \.gz"),
+        (b"SQLite format 3\0", "is a database of SQLite"),
+        (b"1,3 1:0.5 2:1\n2 1:1 3:2\n1,2 2:1\n", "a multilabel file in LIBSVM's format"),
+        (b'{"a": [\n 1, 2]}\n', "looks like JSON"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.data"])
+def test_a_file_that_is_no_table_is_refused_by_what_it_is(tmp_path, name, content, what):
+    with pytest.raises(RffbenchError, match=what):
+        look(file(tmp_path, name, content))
+
+
+def test_two_readings_that_are_nearly_as_good_are_both_shown(tmp_path):
+    rows = "".join(f"{'ab'[i % 2]}c|de,{'fg'[i % 3 % 2]}h\n" for i in range(30))
+    with pytest.raises(DataError, match=r"2 cells .* with the delimiter .* and 2 cells .*; say which: {path: …, delim"):
+        look(file(tmp_path, "a.csv", rows))
+    assert look(tmp_path / "a.csv", delimiter="|").content.format["delimiter"] == "|"
+    counted = "0,1\n" + "".join(f"{i % 3},{i % 2}\n" for i in range(20))
+    with pytest.raises(DataError, match=r"the first line, 0, 1, may be a header or a row"):
+        look(file(tmp_path, "b.csv", counted))
+    assert [len(look(tmp_path / "b.csv", header=given).content.target) for given in (True, False)] == [20, 21]
+    with pytest.raises(DataError, match=r"'1,200' can be read as 1\.200 \(decimal: ','\) or as 1200 \(thousands"):
+        look(file(tmp_path, "c.csv", "".join(f"1,{i + 200};{'ab'[i % 2]}\n" for i in range(20)))).card()
+    decimal = read_table(tmp_path / "c.csv", decimal=",").frame["x1"]
+    thousands = read_table(tmp_path / "c.csv", thousands=",", keep=(0,)).frame["x1"]
+    np.testing.assert_allclose(decimal, 1 + (np.arange(20) + 200) / 1000, rtol=1e-15)
+    np.testing.assert_array_equal(thousands, np.arange(20) + 1200)
+
+
+@pytest.mark.parametrize("decimal", [",", "."])
+def test_a_decimal_mark_is_the_same_for_inputs_and_target_and_two_are_refused(tmp_path, decimal):
+    rows = [f"{i % 7}.25;{i % 4}.5" for i in range(40)]
+    table = read_table(file(tmp_path, "a.csv", "a;y\n" + "\n".join(rows).replace(".", decimal)))
+    assert table.task == "regression"
+    np.testing.assert_array_equal(table.target, [i % 4 + 0.5 for i in range(40)])
+    assert any("with a comma" in each for each in table.decisions) == (decimal == ",")
+    halves = [row.split(";") for row in rows]
+    at = 0 if decimal == "," else 1
+    mixed = "\n".join(
+        ";".join(each.replace(".", ",") if i == at else each for i, each in enumerate(row)) for row in halves
+    )
+    with pytest.raises(
+        DataError, match=r"has a decimal comma, and .* a decimal point: .*; write decimals with a point"
+    ):
+        look(file(tmp_path, "b.csv", "a;y\n" + mixed)).card()
+
+
+def test_a_decimal_comma_that_comes_late_is_seen(tmp_path):
+    rows = [f"{i};{i % 3}" for i in range(2000)] + ["0,5;1"]
+    table = read_table(file(tmp_path, "a.csv", "a;y\n" + "\n".join(rows) + "\n"))
+    assert table.frame["a"].iloc[-1] == 0.5
+
+
+def test_na_is_a_class_if_it_is_said_to_be(tmp_path):
+    content = "a,y\n" + "".join(f"{i % 7},{['NA', 'EU'][i % 2]}\n" for i in range(20))
+    with pytest.raises(DataError, match=r"line 2, .*: the value is missing \('NA'\).* {path: …, missing: \[\]}"):
+        look(file(tmp_path, "a.csv", content)).card()
+    assert look(tmp_path / "a.csv", missing=[]).card().classes == {"EU": 10, "NA": 10}
+
+
+# ---- Columns ---------------------------------------------------------------------------------------------------
+
+
+def table_of_all_kinds(rows=40):
+    draw = np.random.default_rng(0)
+    return pd.DataFrame({
+        "id": np.arange(rows) + 1000, "code": [f"c{i}" for i in range(rows)],
+        "when": pd.date_range("2024-01-30", periods=rows), "same": "x", "none": np.nan,
+        "size": draw.normal(size=rows), "colour": draw.choice(["red", "blue"], rows),
+        "y": draw.normal(size=rows), "z": draw.normal(size=rows),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_columns_that_say_nothing_are_ignored_with_a_line_alike_in_every_container(tmp_path, kind):
+    table = table_of_all_kinds()
+    path = tmp_path / f"a.{kind}"
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    else:
+        pytest.importorskip({"parquet": "pyarrow", "xlsx": "openpyxl"}[kind])
+        getattr(table, {"parquet": "to_parquet", "xlsx": "to_excel"}[kind])(path, index=False)
+    read = read_table(path, target=("y", "z"))
+    assert [*read.frame.columns] == ["size", "colour"]
+    assert [*read.target.columns] == ["y", "z"]
+    np.testing.assert_allclose(read.target, table[["y", "z"]], rtol=1e-14)  # a workbook has 16 digits
+    said = "\n".join(read.decisions)
+    for name in ("id", "code", "when", "same", "none"):
+        assert f"'{name}'" in said
+    kept = read_table(path, target="y", keep=("id", "same"), dates="parts", ignore=("z",))
+    assert [*kept.frame.columns] == ["id", "when", "same", "size", "colour"]
+    assert kept.frame["when"].dt.day.head(3).tolist() == [30, 31, 1]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_the_parts_of_dates_are_inputs_of_a_trial(tmp_path, kind):
+    from rffbench.data.parse import read_blocks
+
+    days = pd.to_datetime(["2024-02-29 12:30", "2023-12-31 00:15"] * 6)
+    table = pd.DataFrame({"a": np.arange(12) % 5, "when": days, "y": np.arange(12) % 3})
+    path = tmp_path / f"a.{kind}"
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    else:
+        pytest.importorskip({"parquet": "pyarrow", "xlsx": "openpyxl"}[kind])
+        getattr(table, {"parquet": "to_parquet", "xlsx": "to_excel"}[kind])(path, index=False)
+    card = look(path, dates="parts").card()
+    X = np.concatenate([block.X for block in read_blocks(card, [path])])
+    np.testing.assert_array_equal(X[:2], [[0, 2024, 2, 29, 3, 12.5], [1, 2023, 12, 31, 6, 0.25]])
+
+
+def test_a_date_whose_day_may_be_the_month_needs_its_format(tmp_path):
+    content = "a,when,y\n" + "".join(f"{i % 4},0{i % 9 + 1}/0{i % 7 + 1}/2024,{i % 3}\n" for i in range(20))
+    path = file(tmp_path, "a.csv", content)
+    assert "dates" in look(path).decisions[0]
+    with pytest.raises(
+        DataError, match=r"the dates can be %d/%m/%Y or %m/%d/%Y; say which: {path: …, dates: '%d/%m/%Y'}"
+    ):
+        look(path, dates="parts").card()
+    assert read_table(path, dates="%m/%d/%Y").frame["when"].dt.month.head(3).tolist() == [1, 2, 3]
+
+
+def test_a_description_says_what_is_done_with_each_column_and_why(tmp_path):
+    table_of_all_kinds().to_csv(tmp_path / "a.csv", index=False)
+    said = [value for what, value in described(look(tmp_path / "a.csv", target="y")) if what == "column"]
+    assert said[0] == "'id': ignored, a different whole number in every row, as an ID"
+    assert said[2].startswith("'when': ignored, dates (%Y-%m-%d); with dates: parts they are year, month, day")
+    assert said[5:8] == ["'size': numbers", "'colour': 2 different words", "'y': the target"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter: must be a single character"),
+        ({"decimal": ";"}, "decimal: must be one of"),
+        ({"decimal": ",", "thousands": ","}, "are the same"),
+        ({"keep": ("nme",)}, "keep: unknown column 'nme'"),
+        ({"ignore": ("id",), "keep": ("id",)}, "keep: 'id' is ignored, too"),
+        ({"targets": "y"}, "unknown option 'targets'; did you mean 'target'"),
+        ({"target": ("y", "y")}, "a column is named twice"),
+        ({"target": ("y", "z"), "task": "classification"}, "several targets are for a regression"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(tmp_path, given, message):
+    table_of_all_kinds().to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ConfigError, match=message):
+        look(tmp_path / "a.csv", **given)
+
+
+# ---- New rows --------------------------------------------------------------------------------------------------
+
+
+def test_new_rows_have_the_columns_that_were_learnt_from_in_any_order_and_container(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = table_of_all_kinds()
+    table.to_csv(tmp_path / "a.csv", index=False)
+    learnt = read_table(tmp_path / "a.csv", target="y")
+    new = table.drop(columns=["y", "when"])[::-1][["colour", "z", "size", "id"]]
+    new.to_csv(tmp_path / "b.csv", index=False, sep=";", decimal=",")
+    new.to_parquet(tmp_path / "b.parquet", index=False)
+    for name in ("b.csv", "b.parquet"):
+        frame, notes = read_new_rows(tmp_path / name, learnt.reading)
+        assert [*frame.columns] == [*learnt.frame.columns]
+        pd.testing.assert_frame_equal(frame, learnt.frame[::-1].reset_index(drop=True))
+        assert notes == ["columns that the model does not use: 'id'"]
+    new[["size"]].to_csv(tmp_path / "c.csv", index=False)
+    with pytest.raises(DataError, match=r"c\.csv: has no column 'colour', 'z'; it has size"):
+        read_new_rows(tmp_path / "c.csv", learnt.reading)
+
+
+def test_new_rows_of_one_column_and_one_row_are_read(tmp_path):
+    learnt = read_table(file(tmp_path, "a.csv", "a,y\n" + "".join(f"{i / 8},{i % 2}\n" for i in range(20))))
+    frame, _ = read_new_rows(file(tmp_path, "b.csv", "a\n0.5\n"), learnt.reading)
+    assert frame["a"].tolist() == [0.5]
+    with pytest.raises(DataError, match=r"b\.csv: line 2, column 1 \('a'\): 'x' is not a number"):
+        read_new_rows(file(tmp_path, "b.csv", "a\nx\n"), learnt.reading)
+
+
+def test_archives_and_libsvm_files_are_tables_of_numbers(tmp_path):
+    X = np.round(np.random.default_rng(0).normal(size=(20, 3)), 3)
+    content = io.BytesIO()
+    np.savez(content, X=X, y=np.arange(20) % 2)
+    learnt = read_table(file(tmp_path, "a.npz", content.getvalue()))
+    np.testing.assert_array_equal(learnt.frame, X)
+    assert learnt.classes == {"0": 10, "1": 10}
+    rows = (" ".join(f"{j}:{value!r}" for j, value in enumerate(row, 1)) for row in X.tolist())
+    lines = "".join(f"{i % 2} {row}\n" for i, row in enumerate(rows))
+    frame, _ = read_new_rows(file(tmp_path, "b.txt", lines), learnt.reading)
+    np.testing.assert_array_equal(frame, X)
+
+
+def test_a_line_that_may_be_a_comment_or_a_row_is_shown(tmp_path):
+    rows = "".join(f"{'#' * (i < 2)}t{i % 4},{i % 5},{'uv'[i % 2]}\n" for i in range(20))
+    with pytest.raises(
+        DataError, match=r"'#t0,0,u' may be a comment or a row: it has 3 cells; say which: .*comment: ''"
+    ):
+        look(file(tmp_path, "a.csv", rows))
+    assert [len(look(tmp_path / "a.csv", comment=mark).content.target) for mark in ("#", "")] == [18, 20]
+    names = file(tmp_path, "b.csv", "# made by a tool\n# a, b, y\n" + rows.replace("#", ""))
+    assert look(names, target="a").content.names == ["b", "y"]
