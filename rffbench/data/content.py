@@ -237,7 +237,7 @@ def _decided(
         return found, faults
     # An ID or a row's number is better than nothing.
     for i, each in enumerate(found):
-        if each.kind == "id" and not columns[each.number].words:
+        if each.kind == "id" and each.number in columns and not columns[each.number].words:
             found[i] = Decision(each.name, each.number, "numbers", "input", "numbers; the only input")
     if not any(each.use == "input" for each in found):
         if all(each.use == "target" or each.why == "as given" for each in found):
