@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rffbench import RandomFourierFeatures
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import latest, read_rows
 from rffbench.execution.run import run_experiment
@@ -57,3 +58,14 @@ def test_fewer_measures_need_no_trial(run):
     assert asked == []
     assert all("kernel_error" not in json.dumps(row["metrics"]) for row in after.values())
     assert all({"accuracy", "sup_error"} <= row["metrics"].keys() for row in after.values())
+
+
+def test_scores_that_other_code_made_are_not_kept(run, monkeypatch):
+    """The new version's measures beside the old version's scores would be a row of no code."""
+    before, _ = run(["kernel_error"])
+    monkeypatch.setattr(RandomFourierFeatures, "version", 2, raising=False)
+    after, asked = run(["kernel_error", "sup_error"])
+    whole = {spec.method for spec in asked if spec.solver["name"] != "none"}
+    maps = {row["method"]: row["features"]["name"] for row in before.values()}
+    assert whole == {method for method, name in maps.items() if name == "fourier"} != set()
+    assert {row["made_by"]["features"] for row in after.values() if row["features"]["name"] == "fourier"} == {2}

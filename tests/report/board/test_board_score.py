@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import sem
 
 from rffbench.data import load, train_test
 from rffbench.report.board.score import (
@@ -93,6 +94,24 @@ def test_a_reference_s_error_is_that_of_the_paired_difference():
     found = reference_of("eeg", [0.5, 0.6, 0.7], [0.1, 0.2, 0.3])
     assert (found.constant, found.reference) == (pytest.approx(0.6), pytest.approx(0.2))
     assert found.standard_error == pytest.approx(0, abs=1e-12)
+
+
+def test_a_reference_s_error_is_the_standard_error_that_scipy_gives_of_the_differences():
+    constants, losses = [0.52, 0.61, 0.70, 0.49], [0.10, 0.27, 0.22, 0.18]
+    found = reference_of("eeg", constants, losses)
+    assert found.standard_error == pytest.approx(sem(np.subtract(constants, losses)))
+    assert found.trials == 4
+
+
+@pytest.mark.parametrize("factor", [1.2, 1.001, 2.5, 30.0])
+def test_a_map_is_dearer_or_cheaper_where_all_its_sizes_are_by_however_little(factor):
+    losses = [0.4, 0.3, 0.2]
+    dear, cheap = [factor, 2 * factor, 4 * factor], [1 / factor / 4, 1 / factor / 2, 1 / factor]
+    table = pd.concat([curve("RFF", losses, [1, 2, 4]), curve("dear", losses, dear), curve("cheap", losses, cheap)])
+    found = at_cost(table, table, KNOWN, 128)
+    assert {name: outside(found.trials, name) for name in ("RFF", "dear", "cheap")} == {
+        "RFF": "", "dear": "1 dearer", "cheap": "1 cheaper"
+    }  # fmt: skip
 
 
 def test_at_equal_columns_no_other_size_counts():

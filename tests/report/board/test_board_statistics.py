@@ -123,6 +123,25 @@ def test_false_verdicts_are_rare_and_a_planted_gain_is_found():
     assert calibration(noise_, 2 * board.REGION, simulations=60, draws=1000)["better"] >= 0.8
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.03])
+def test_the_datasets_of_a_calibration_differ_by_its_spread(spread):
+    """The verdicts are as frequent as those of gains drawn here, by another generator."""
+    boards, gain, errors = 150, 0.015, 0.002
+    rng = np.random.default_rng(5)
+    drawn = [
+        signed_rank(rng.normal(gain, np.hypot(spread, errors), 28), draws=1000, seed=at).verdict for at in range(boards)
+    ]
+    found = calibration(np.full(28, errors), gain, simulations=boards, spread=spread, draws=1000)
+    for verdict in ("better", "same", "undecided"):
+        share = drawn.count(verdict) / boards
+        assert found[verdict] == pytest.approx(share, abs=5 * np.sqrt(max(share * (1 - share), 0.01) / boards))
+
+
+def test_without_a_spread_and_noise_every_board_is_alike_and_with_a_spread_it_is_not():
+    assert calibration(np.zeros(28), 0.02, simulations=20, draws=500)["better"] == 1.0
+    assert calibration(np.zeros(28), 0.02, simulations=20, spread=0.2, draws=500)["better"] < 1.0
+
+
 def test_a_performance_profile_is_that_of_a_case_by_hand():
     """Three maps on four datasets; the third map has no cost on two."""
     costs = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 1.0, 3.0, 1.0], "c": [3.0, np.inf, 1.0, np.nan]})

@@ -61,6 +61,17 @@ def test_a_map_counts_where_rff_was_measured_in_the_same_session(tmp_path):
     assert len(found.finished) == 6
 
 
+def test_rff_of_another_size_in_a_session_is_none_to_compare_with(tmp_path):
+    """Ratios are to RFF's seconds with 512 columns: a session in which it was measured with 1,024 has none."""
+    now = folder(tmp_path / "a", seconds={"RFF": 1.0, "QMC": 4.0}, wide=["QMC"])
+    everything = [(dataset, method) for dataset in DATASETS for method in METHODS]
+    later = folder(tmp_path / "b", everything, seconds={"RFF": 2.0, "QMC": 5.0}, wide=["RFF", "QMC"])
+    parts = joined([load_results(now), load_results(later)])
+    assert (parts.trials["n_features"] == 1024).sum() == 8  # QMC's of the later session, and RFF's
+    kept = beside_baseline(parts).trials
+    assert kept.groupby(["method", "n_features"]).size().to_dict() == {("RFF", 512): 4}
+
+
 def test_the_board_leaves_the_others_out_and_says_so(tmp_path):
     folder(tmp_path / "board")
     folder(tmp_path / "board-seconds", later=[("eeg", "QMC")])
