@@ -52,6 +52,7 @@ PAGE = "board.html"
     help="As many datasets, sizes and trials as take about so long. The first command after an installation also "
     "compiles, which takes a minute or two.",
 )
+@click.option("--anyway", is_flag=True, help="Run the map where a check fails that its scores do not depend on.")
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
 @click.option("--check", type=FILE, metavar="FOLDER", help="Repeat a tenth of the trials that --save put there.")
 @click.option("--without-sandbox", is_flag=True, help="With --check: run the map even where no sandbox can be made.")
@@ -66,6 +67,7 @@ def board(
     datasets: str | None,
     data: str | None,
     minutes: float | None,
+    anyway: bool,
     save: Path | None,
     check: Path | None,
     without_sandbox: bool,
@@ -78,7 +80,8 @@ def board(
 
     Without REF and --data: the board as far as it has run here, in the terminal and as board.html; or the rows of
     it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
-    beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
+    beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package:
+    a verdict, the rows next to it, and board.html with all of them.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
     board, linear regression, boosted trees, kernel ridge on up to 3,000 training rows, and REF if given, on that data.
     With --check FOLDER some trials of a folder that --save wrote are repeated, with the map in a sandbox; the exit
@@ -98,9 +101,11 @@ def board(
         return _check(check, nonce or secrets.token_hex(8), workers, without_sandbox)
     if without_sandbox:
         raise ConfigError("--without-sandbox goes with --check")
+    if anyway and not ref:
+        raise ConfigError("--anyway goes with a map, ./mine.py:MyMap or a registered name")
     if ref or data:
         names = datasets.split(",") if datasets else ()
-        return _put(ref, data, reading, names, full, minutes, results, workers, save)
+        return _put(ref, data, reading, names, full, minutes, anyway, results, workers, save)
     if small or full or datasets or minutes is not None:
         raise ConfigError("give a map, ./mine.py:MyMap or a registered name, or --data FILE")
     return _show(results)
@@ -108,7 +113,7 @@ def board(
 
 def _put(
     ref: str | None, data: str | None, reading: Mapping[str, Any], datasets: Sequence[str], full: bool,
-    minutes: float | None, results: Path, workers: int | None, save: Path | None,
+    minutes: float | None, anyway: bool, results: Path, workers: int | None, save: Path | None,
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
     from rffbench.config.grid import Grid
@@ -127,6 +132,7 @@ def _put(
         seconds_a_row,
     )
     from rffbench.report.board.own_tables import data_tables, map_tables
+    from rffbench.report.board.own_verdict import main_size, short_table, verdict_of
     from rffbench.report.board.page import own_sections
     from rffbench.report.board.sessions import beside_each
     from rffbench.report.board.submission import save_entry
@@ -137,7 +143,7 @@ def _put(
     check_datasets(datasets)
     slow = 0.0
     if ref:
-        _check_map(ref)
+        _check_map(ref, anyway)
         slow = seconds_a_row(ref)
     if data:
         note(f"reading {data} …")
@@ -181,12 +187,14 @@ def _put(
     timed = load_results(beside) if of_cost.ok else None
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
-    _print(tables)
-    if data:
-        note(f"rffbench fit {data} also tries other kernels, and writes the model")
-    _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE)
+    is_drawn = _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE)
     if save and ref:
         name_files(save_entry(folder, beside if timed else None, ref, tables, save))
+    if label:
+        echo("\n".join(textwrap.wrap(verdict_of(found, label, timed), width())) + "\n")
+    _print([short_table(tables[0], label, main_size(found))] if label and is_drawn else tables)
+    if data:
+        note(f"rffbench fit {data} also tries other kernels, and writes the model")
     if summary.failed or summary.unavailable:
         for reason, places in reasons_of_failures(folder).items():
             say(f"  {len(places)} × {reason} ({', '.join(sorted({dataset for _, dataset in places}))})")
@@ -256,8 +264,8 @@ def _try_twice(experiment: Experiment, folder: Path, ref: str, done: Container[s
         return
 
 
-def _check_map(ref: str) -> None:
-    """Check the map; ConfigError where a check fails that its scores depend on."""
+def _check_map(ref: str, anyway: bool) -> None:
+    """Check the map; ConfigError where a check fails, ``anyway`` only where its scores depend on that check."""
     from rffbench.config.values import check_registered_map
     from rffbench.features.checks import check_map
     from rffbench.plugins.registry import NONE
@@ -272,7 +280,10 @@ def _check_map(ref: str) -> None:
         print_checks(checks)
     if spoilt := [name for name in failed if name in SPOILING]:
         raise ConfigError(f"{ref}: the check {spoilt[0]} failed, which scores depend on; nothing was run")
-    note(f"{ref}: {plural(sum(check.ok is True for check in checks), 'check')} passed")
+    if failed and not anyway:
+        raise ConfigError(f"{ref}: the check {failed[0]} failed; nothing was run; --anyway runs it all the same")
+    passed = plural(sum(check.ok is True for check in checks), "check")
+    note(f"{ref}: {passed} passed" + (f", {', '.join(failed)} failed" if failed else ""))
 
 
 def _run(
@@ -325,14 +336,16 @@ def _show(results: Path) -> int:
     return 1 if told else 0
 
 
-def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = "") -> None:
-    """Write the page; without what draws pages, say so."""
+def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = "") -> bool:
+    """Write the page; without what draws pages, say so. Whether it was written."""
     from rffbench.report.board.page import write_html
 
     try:
         name_files([write_html(title, parts, path, rows)])
     except ConfigError as error:
         note(f"no page was written: {error}")
+        return False
+    return True
 
 
 def _check(folder: Path, nonce: str, workers: int | None, without_sandbox: bool) -> int:

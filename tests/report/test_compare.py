@@ -303,9 +303,9 @@ def test_the_files_hold_every_cell_and_every_claim(compared):
     assert [path.relative_to(folder).as_posix() for path in paths] == [
         "compare.csv",
         "compare.md",
-        "figures/compare.png",
         "statistics.csv",
         "statistics.md",
+        "figures/compare.png",
     ]
     with (folder / "compare.csv").open() as file:
         rows = list(csv.DictReader(file))

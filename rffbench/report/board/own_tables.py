@@ -101,7 +101,7 @@ def chosen_table(results: Results) -> Table:
 def _with_shipped(results: Results, timed: Results | None = None) -> tuple[list[Measured], str]:
     """The trials of results, and those that ship with the package, on the same datasets; or why the latter are not
     among them, in a sentence."""
-    parts = [Measured(losses(results), _costs(timed) if timed else {})]
+    parts = [Measured(losses(results), own_costs(timed) if timed else {})]
     try:
         if there := shipped(protocol(results.config)):
             return [*parts, _of_shipped(there.rows[there.rows["dataset"].isin(results.datasets)])], ""
@@ -132,7 +132,7 @@ def _disturbed(timed: Results) -> list[str]:
     return notes
 
 
-def _costs(timed: Results) -> dict[Cost, pd.DataFrame]:
+def own_costs(timed: Results) -> dict[Cost, pd.DataFrame]:
     """The costs of trials; as ratios within one run they count where other work used the processors, too."""
     trials = timed.trials.assign(contended=False)
     return {of: with_cost(trials, of).dropna() for of in COSTS}
@@ -365,7 +365,7 @@ def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
     suits RFF best, and the seconds of one fit, which were measured in ``timed``."""
     (dataset,) = results.datasets
     metric = results.score(dataset)
-    found = _cells(results, metric, _costs(timed)["fit"] if timed else None)
+    found = _cells(results, metric, own_costs(timed)["fit"] if timed else None)
     scored = [each for each in found if each.columns and not np.isnan(each.rank)]
     base = max((each for each in scored if each.method == BASELINE), key=lambda each: each.rank, default=None)
     header = ["columns", "map", "score", "better than RFF by", "95 %", "seconds", "trials", "failures"]

@@ -29,6 +29,7 @@ REGION = 0.01  # a gain of less is as good as none
 SURE = 0.95
 FEWEST = 3  # datasets, below which nothing is said of all of them
 DRAWS = 20_000  # of the Dirichlet process, and of the bootstrap a tenth
+POWER = 0.8  # of the boards, that must call a gain better which can be decided
 PRIOR = 0.5  # the weight of the one pseudo-observation, at 0
 GROUPS = {
     "digits": ("mnist", "usps", "optdigits", "penbased"),
@@ -165,3 +166,14 @@ def calibration(
         measured = rng.normal(true_gain, spread, len(errors)) + errors * rng.normal(size=len(errors))
         counts[signed_rank(measured, draws=draws, seed=number).verdict] += 1
     return {verdict: count / simulations for verdict, count in counts.items()}
+
+
+def smallest_gain(errors: ArrayLike, spread: float, simulations: int = 100) -> float:
+    """The smallest gain that at least `POWER` of simulated boards call better (`calibration`), of the gains from
+    `REGION` on by a quarter more each; NaN of fewer than `FEWEST` datasets, and where no gain up to 1 is."""
+    if len(np.atleast_1d(errors)) < FEWEST:
+        return np.nan
+    for gain in REGION * 1.25 ** np.arange(1, 21):
+        if calibration(errors, float(gain), simulations, spread, draws=1_000)["better"] >= POWER:
+            return float(gain)
+    return np.nan

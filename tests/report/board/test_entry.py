@@ -1,6 +1,7 @@
 """One's own map, and one's own data, on the board."""
 
 import gzip
+import re
 import sys
 import time
 from collections import Counter
@@ -464,6 +465,21 @@ def test_a_map_that_gives_another_number_at_the_second_try_is_not_run(tmp_path, 
     assert isinstance(done.exception, ConfigError)
     assert "the check seed failed, which scores depend on; nothing was run" in str(done.exception)
     assert not (tmp_path / "results").exists()
+
+
+def test_a_map_that_fails_a_check_is_not_run_unless_told_so(tmp_path, monkeypatch):
+    """A kernel error that does not fall with the columns: its scores mean what they say, and its author should know."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE.replace("np.hstack([np.cos(P), np.sin(P)])", "np.hstack([P, P]) / 9"))
+    words = ["board", "./mine.py:Mine", "--minutes", "0.001"]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    assert re.search(r"the check \w+ failed; nothing was run; --anyway runs it", str(done.exception))
+    assert not (tmp_path / "results").exists()
+    told = CliRunner().invoke(cli, [*words, "--anyway"], standalone_mode=False)
+    assert re.search(r"checks passed, .* failed", told.output)
+    assert "--minutes 0.001: the least that there is to run takes about" in str(told.exception)
+    alone = CliRunner().invoke(cli, ["board", "--anyway"], standalone_mode=False)
+    assert "--anyway goes with a map" in str(alone.exception)
 
 
 def test_a_map_that_fails_on_a_dataset_counts_as_the_constant_there(tmp_path, monkeypatch):
