@@ -17,6 +17,9 @@ from rffbench.rowsource import dense_rows
 TILE_COLUMNS, TILE_BYTES = 2048, 1 << 20  # a tile of products that stays in a level-2 cache
 WORTH_A_THREAD = 1 << 18  # kernel values: fewer take less time than starting a thread
 FARTHEST = {"float32": 1e16, "float64": 1e150}  # largest coordinate, so that its square is finite
+LONGEST = {"float32": 1e4, "float64": 1e7}
+"""‖x‖², of shifted rows at γ = 1, above which the rounding of a product would show in a squared distance."""
+REACH = 1e7  # coordinates of such rows, above which their own rounding would show
 DENSE_NUMBERS = 1 << 21  # rows of a CSR matrix are made dense in blocks of this many numbers, 17 MB
 
 
@@ -25,8 +28,9 @@ class KernelBlocks:
 
     A kernel with an `affine_form` (gaussian, rational-quadratic, polynomial, exponential) is a function of one matrix
     product, computed tile by tile in the cache. If it depends on differences, both sides are first shifted by the
-    points' mean, so that rounding changes squared distances by at most ε·‖x − mean‖². Other kernels are computed
-    coordinate by coordinate, by compiled code if there is a compiled form. Threads: as many as numba's, each with its
+    points' mean, so that rounding changes squared distances by at most ε·‖x − mean‖²; rows for which that is too much,
+    `LONGEST`, are subtracted from each point instead. Other kernels are computed coordinate by coordinate, by compiled
+    code if there is a compiled form. Threads: as many as numba's, each with its
     rows.
 
     Parameters
@@ -48,6 +52,10 @@ class KernelBlocks:
         dense = np.asarray(self._units, dtype=np.float64)
         self._shift = dense.mean(axis=0) if kernel.of_differences else np.zeros(dense.shape[1])
         own = self._moved(dense)
+        self._longest = LONGEST[self.dtype.name] if kernel.of_differences and self._form else np.inf
+        self._all_far = bool(squared_lengths(own).max(initial=0.0) > self._longest)
+        if self._form is None and kernel.of_differences:
+            self._all_far = bool(np.abs(own).max(initial=0.0) > REACH)
         self._columns = np.ascontiguousarray((self._extended(own, points=True) if self._form else own).T, self.dtype)
 
     @property
@@ -103,17 +111,29 @@ class KernelBlocks:
         height = max(1, TILE_BYTES // (width * self.dtype.itemsize))
         scratch = np.empty(width * min(height, len(X)), self.dtype)
         for row in range(0, len(X), height):
-            A = self._extended(self._moved(self.kernel.scaled(X[row : row + height]))).astype(self.dtype, copy=False)
+            moved = self._moved(self.kernel.scaled(X[row : row + height]))
+            far = squared_lengths(moved) > self._longest
+            if self._all_far or far.all():
+                self._fill_by_kernel(X[row : row + height], out[row : row + height])
+                continue
+            A = self._extended(moved).astype(self.dtype, copy=False)
             for first in range(0, self.count, width):
                 W = self._columns[:, first : first + width]
                 tile = scratch[: len(A) * W.shape[1]].reshape(len(A), -1)
                 np.matmul(A, W, out=tile)
                 self._plain.of_affine(tile, out[row : row + height, first : first + width])
+            if far.any():
+                apart = np.empty((int(far.sum()), self.count), self.dtype)
+                self._fill_by_kernel(X[row : row + height][far], apart)
+                out[row : row + height][far] = apart
 
     def _fill_compiled(self, X: NDArray[np.float64], out: NDArray) -> None:
         from rffbench.linalg.kernel_rows import fill_points
 
         points = self._moved(self.kernel.scaled(X)).astype(self.dtype, copy=False)
+        if self._all_far or np.abs(points).max(initial=0.0) > REACH:  # their product with √γ is rounded
+            self._fill_by_kernel(X, out)
+            return
         fill_points(self._plain, self._columns, points, out)
 
     def _fill_by_kernel(self, X: NDArray[np.float64], out: NDArray) -> None:
@@ -122,7 +142,10 @@ class KernelBlocks:
     def _fill_sparse(self, X: Any, out: NDArray) -> None:
         """For sparse rows or points. Rows stay sparse if the kernel allows it; else a few at a time are made dense."""
         kernel = self.kernel.without_lengths()
-        if (form := kernel.affine_form()) is not None:
+        longest = LONGEST[self.dtype.name] if kernel.of_differences else np.inf
+        reach = max((float(squared_lengths(each).max(initial=0.0)) for each in (self.kernel.scaled(X), self._units)))
+        form = kernel.affine_form() if reach * kernel.unit_scale**2 <= longest else None
+        if form is not None:
             A, B = self.kernel.scaled(X).astype(np.float64), self._units.astype(np.float64)
             T = A @ B.T
             U = form.product * (T.toarray() if issparse(T) else T) + form.constant
@@ -131,7 +154,7 @@ class KernelBlocks:
                 U += form.squares * squared_lengths(B)
             kernel.of_affine(U.astype(self.dtype, copy=False), out)
             return
-        if kernel.sklearn_name and issparse(X) and issparse(self.points):
+        if kernel.affine_form() is None and kernel.sklearn_name and issparse(X) and issparse(self.points):
             from sklearn.metrics.pairwise import pairwise_kernels
 
             A = self.kernel.scaled(X)
