@@ -143,7 +143,7 @@ class KernelBlocks:
         """For sparse rows or points. Rows stay sparse if the kernel allows it; else a few at a time are made dense."""
         kernel = self.kernel.without_lengths()
         longest = LONGEST[self.dtype.name] if kernel.of_differences else np.inf
-        reach = max((float(squared_lengths(each).max(initial=0.0)) for each in (self.kernel.scaled(X), self._units)))
+        reach = max(float(squared_lengths(each).max(initial=0.0)) for each in (self.kernel.scaled(X), self._units))
         form = kernel.affine_form() if reach * kernel.unit_scale**2 <= longest else None
         if form is not None:
             A, B = self.kernel.scaled(X).astype(np.float64), self._units.astype(np.float64)
