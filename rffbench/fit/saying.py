@@ -64,8 +64,8 @@ def described(candidate: Candidate, columns: int) -> str:
 
 def table(metric: Metric, rows: list[Row]) -> list[str]:
     """The table; all rows have the same trials."""
-    spread = [metric.shown(each.error) for each in rows if math.isfinite(each.error) and each.error > 0]
-    decimals = max(0, _decimals(min(spread, default=metric.shown(abs(rows[0].score) / 100))))
+    error = rows[0].error if rows[0].error > 0 else abs(rows[0].score) / 100
+    decimals = _decimals(metric.shown(error))
     shown = []
     for each in rows:
         error = f" ± {metric.shown(each.error):.{decimals}f}" if math.isfinite(each.error) else ""
@@ -112,4 +112,5 @@ def not_tried(search: Search) -> list[str]:
     if not names:
         return ["All that was planned was tried."]
     lines = [f"Not tried, for want of time: {first_of(names, most)}." for most in range(len(names), 0, -1)]
-    return [next((line for line in lines if len(line) <= WIDTH), lines[-1])]
+    short = f"Not tried, for want of time: {len(names)} other kernels, maps and sizes."
+    return [next((line for line in lines if len(line) <= WIDTH), short)]
