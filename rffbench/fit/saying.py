@@ -64,8 +64,8 @@ def described(candidate: Candidate, columns: int) -> str:
 
 def table(metric: Metric, rows: list[Row]) -> list[str]:
     """The table; all rows have the same trials."""
-    error = rows[0].error if rows[0].error > 0 else abs(rows[0].score) / 100
-    decimals = _decimals(metric.shown(error))
+    width = rows[0].error if rows[0].error > 0 else abs(rows[0].score) / 100
+    decimals = _decimals(metric.shown(width))
     shown = []
     for each in rows:
         error = f" ± {metric.shown(each.error):.{decimals}f}" if math.isfinite(each.error) else ""
