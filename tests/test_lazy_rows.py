@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 
 from rffbench import LogisticClassifierCV, RandomFourierFeatures, StreamedRidgeCV
-from rffbench.features.base import FeatureMap
-from rffbench.rowsource import LazyRows, dense_rows, float_rows
+from rffbench.rowsource import dense_rows, float_rows
 from rffbench.solvers.iterative.pcg import PCGRidgeCV
 from tests.helpers.every_solver import ALL as LEARNERS
 from tests.helpers.every_solver import made as learner
@@ -175,7 +174,3 @@ def test_rows_that_are_no_matrix_of_numbers_are_refused_by_what_they_are(rows, s
 def test_rows_and_targets_of_different_numbers_are_refused():
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 50\]"):
         StreamedRidgeCV([1.0]).fit(Lazy(NUMBERS), Y[:50])
-
-
-def test_one_class_converts_the_rows_of_every_estimator():
-    assert isinstance(FeatureMap()._validated_rows(Lazy(NUMBERS), reset=True), LazyRows)
