@@ -19,6 +19,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more thr
     threadpool_limits(1, user_api="blas")
 
 
+def pytest_collection_modifyitems(items):
+    """Without a mirror no test waits for a server, or fails for want of one."""
+    if "RFFBENCH_MIRROR" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(pytest.mark.skip(reason="RFFBENCH_MIRROR is not set"))
+
+
 @pytest.fixture(scope="session")
 def libraries():
     """BLAS and OpenMP, as imported by the test files: to look them up takes longer than many a test."""
