@@ -4,8 +4,8 @@
     python scripts/torture.py --add TALLY...
 
 Injects one fault after the other for three hours, or --minutes. The next kind is always the one that has had the least
-time; each kind runs at least once. faults.py, stops.py, changes.py and misdeeds.py of tests/helpers cause the faults
-and check the promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is
+time; each kind runs at least once. faults.py, stops.py, changes.py, misdeeds.py and environments.py of tests/helpers
+cause the faults and check the promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is
 printed as JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so other faults,
 unless --seed gives one.
 
@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 import rffbench  # noqa: E402
 from rffbench.execution.environment import git_commit  # noqa: E402
 from rffbench.execution.failure import without_folders  # noqa: E402
-from tests.helpers import changes, faults, misdeeds  # noqa: E402
+from tests.helpers import changes, environments, faults, misdeeds  # noqa: E402
 from tests.helpers.faults import Lost, Place, Skipped, workshop  # noqa: E402
 from tests.helpers.random_grids import grids  # noqa: E402
 from tests.helpers.stops import stops  # noqa: E402
@@ -46,7 +46,10 @@ from tests.helpers.stops import stops  # noqa: E402
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
 MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: they cause faults and check the promises
-KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS, "own_files": misdeeds.own_files, "grids": grids}
+KINDS = {
+    **faults.KINDS, "stops": stops, **changes.KINDS, "own_files": misdeeds.own_files, "grids": grids,
+    **environments.KINDS,
+}  # fmt: skip
 PROMISES = {  # on the page; not in MADE_BY, where a changed word would be another version of the faults
     "signals": "Signals (KILL, TERM, INT) are sent at any moment, several times in a row, to the run, to one of its "
     "workers, to the process that forks workers, or to the one that tracks their locks; a second run is started beside "
@@ -85,6 +88,14 @@ PROMISES = {  # on the page; not in MADE_BY, where a changed word would be anoth
     "commands": "The commands that read (table, compare, plot, diff, history, report, record, merge, run --dry-run) "
     "get a results folder whose log, manifest or config has flipped, zeroed, cut-off or doubled bytes, or is a pipe. "
     "Each command ends in time with a result or a message, and never with exit status 70, a defect.",
+    "bombs": "A log or a data file of a few kB unpacks to a line of hundreds of MB, to blank lines, to zeros or to "
+    "thousands of empty streams, after its rows or without any. Commands that read it end soon, with a message or with "
+    "its rows.",
+    "unlocked": "Two runs write into one folder at the same time, on a file system without locks. Each ends well or "
+    "says that there is another one. No trial is in the log twice, no row is lost, and the same command carries on.",
+    "surroundings": "Variables that Jupyter, a container or another program has left: a backend of matplotlib that is "
+    "not installed, damaged settings, a home that cannot be written to, odd terminals and languages. The run ends "
+    "well, with equal scores, its tables and its figures.",
     "own_files": "Feature maps in files of the user's own replace functions of libraries, change settings of the "
     "process, leave timers and limits behind, or write to rows by their address. Each of their trials leaves one row, "
     "and the scores of other methods are unchanged.",
