@@ -5,9 +5,9 @@
 
 Injects one fault after the other for three hours, or --minutes. The next kind is always the one that has had the least
 time; each kind runs at least once. faults.py, stops.py, changes.py, misdeeds.py and environments.py of tests/helpers
-cause the faults and check the promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is
-printed as JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so other faults,
-unless --seed gives one.
+cause the faults and check the promises. A fault that lost something is printed, with the folder as it was left. At the
+end the tally is printed as JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so
+other faults, unless --seed gives one.
 
 With --write the tally is added to those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made
 from all of them. --add does the same with printed tallies. Kinds whose faults were made by other code are left out.
