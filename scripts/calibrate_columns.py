@@ -1,7 +1,7 @@
 """How far off is the rule for the number of columns? python scripts/calibrate_columns.py
 
 Writes what `rffbench.stats.columns_needed` makes its intervals of, rffbench/stats/columns.csv, from the trials of
-results/board and results/board-kernels; and the tables of docs/board/columns.md and docs/choose-a-map.md,
+results/board, board-kernels and columns-confirm-large; and the tables of docs/board/columns.md and choose-a-map.md,
 results/board/columns*.md. A number of columns is predicted from one trial's losses up to 512 or 1,024 columns, and read
 from the mean curve of all trials up to 2,048. The median of the ratio of the two is the middle; the factor is the
 conformal quantile of the ratio's distance from it, on a logarithmic scale: the smallest that is not below a share
@@ -12,6 +12,7 @@ the middle and the factor of all others.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,15 @@ from rffbench.report.text_table import NOT_RUN, Table
 from rffbench.stats.columns import CALIBRATION, enough, why_not
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = {
+BOARD = {
     "board": ("RFF", "Nyström", "Nyström k-means", "Nyström RPCholesky"),
     "board-kernels": ("Laplacian RFF", "Laplacian Nyström", "Matérn RFF", "Matérn Nyström"),
 }
-"""Whose trials the calibration is of: random features and Nyström features of three kernels."""
+"""The trials of the registered calibration: random features and Nyström features of three kernels."""
+RESULTS = BOARD | {"columns-confirm-large": ("RFF", "Nyström RPCholesky", "Laplacian RFF")}
+"""Those of today's: with the datasets of the confirmation that have test rows enough."""
+CONSTANTS = ROOT / "results" / "columns-confirm" / "constants.csv"
+"""The losses of constants there, which `scripts/confirm_columns.py` writes."""
 SHOWN = ("RFF", "Nyström", "Nyström RPCholesky")  # in the tables of errors and counts
 SIZES = (128, 256, 512, 1024, 2048)
 LARGEST = (512, 1024)  # of the sizes that a prediction is made from
@@ -64,7 +69,7 @@ def ratios(of: pd.DataFrame, constants: dict[str, float], largest: int, within: 
             "answers": not why_not(sizes[known], of_trial[known], constant, within),
         })  # fmt: skip
     found = pd.DataFrame(rows)
-    found["ratio"] = np.log2(found["true"] / found["predicted"])
+    found["ratio"] = np.log2((found["true"] / found["predicted"]).where(found["answers"]))
     return found
 
 
@@ -91,10 +96,11 @@ def held_left_out(answers: pd.DataFrame) -> pd.Series:
     ).reindex(answers.index)
 
 
-def calibrate() -> pd.DataFrame:
+def calibrate(results: Mapping[str, tuple[str, ...]] = RESULTS) -> pd.DataFrame:
     """The rows of columns.csv."""
-    of = pd.concat(curves(name, methods) for name, methods in RESULTS.items())
-    constants = {name: each.constant for name, each in references().items()}
+    of = pd.concat(curves(name, methods) for name, methods in results.items())
+    constants = pd.read_csv(CONSTANTS).groupby("dataset")["constant"].mean().to_dict()
+    constants |= {name: each.constant for name, each in references().items()}
     rows = []
     for largest in LARGEST:
         for within in WITHIN:

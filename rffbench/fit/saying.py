@@ -9,7 +9,6 @@ from rffbench.fit.candidates import CONSTANT, FOURIER, LINEAR, Candidate
 from rffbench.fit.metrics import Metric
 from rffbench.fit.trying import Search
 from rffbench.stats import columns_needed
-from rffbench.stats.columns import FALLING
 from rffbench.text import first_of
 
 MAPS = {
@@ -92,15 +91,20 @@ def about_columns(search: Search, advice: Advice) -> list[str]:
     if not advice.use or not advice.columns:
         return []
     sizes = search.sizes(advice.use)
-    losses = [search.metric.loss([each.score for each in search.trials[advice.use, size]]) for size in sizes]
-    constant = search.metric.loss([each.score for each in search.trials[CONSTANT, 0]])
-    needed = columns_needed(sizes, losses, constant)
+    of_sizes = [search.trials[advice.use, size] for size in sizes]
+    common = set.intersection(*({each.split for each in trials} for trials in of_sizes))
+    *losses, constant = (
+        search.metric.loss([each.score for each in trials if each.split in common])
+        for trials in [*of_sizes, search.trials[CONSTANT, 0]]
+    )
+    tested = set().union(*(search.splits[each].test.tolist() for each in common))
+    needed = columns_needed(sizes, losses, constant, test_rows=len(tested))
     if needed.estimate is not None:
         return [
             f"{advice.columns:,} columns; about {needed.estimate:,} ({needed.low:,} to {needed.high:,}) "
             "would be within 1 %."
         ]
-    why = needed.why_not if needed.why_not == FALLING else "that takes 512 or more"
+    why = "that takes 512 or more" if "three sizes" in needed.why_not else needed.why_not
     return [f"{advice.columns:,} columns; not known how many are enough: {why}."]
 
 

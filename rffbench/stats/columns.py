@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 CALIBRATION = Path(__file__).with_suffix(".csv")
 REACH = 8  # times the largest size: an answer beyond is none
 STEEPER = 2.0  # times the drop before: the last drop may not be larger
+LEAST_ROWS = 800  # of test rows: the losses of fewer are too noisy
+LEAST_GAIN = 0.05  # of the constant's loss: shares of a smaller gain are noise
 FALLING = "the loss still falls too fast to say"
 
 
@@ -63,7 +65,9 @@ class Calibration:
     factor: float
 
 
-def columns_needed(sizes: ArrayLike, losses: ArrayLike, constant_loss: float, within: float = 0.01) -> ColumnsNeeded:
+def columns_needed(
+    sizes: ArrayLike, losses: ArrayLike, constant_loss: float, within: float = 0.01, *, test_rows: int | None = None
+) -> ColumnsNeeded:
     """How many columns of a feature map are enough, from the test losses of one trial or more at growing sizes.
 
     The limit is A = L₂ − (L₁ − L₂)·D₁/(D₂ − D₁) of the two largest sizes D₁ < D₂, and not above L₂. Where L₂ is within
@@ -77,12 +81,14 @@ def columns_needed(sizes: ArrayLike, losses: ArrayLike, constant_loss: float, wi
         not its root. For a score such as the AUC, one minus it.
     constant_loss : the loss of the best constant on the same rows.
     within : the share of the gain that may be missing: 0.01, 0.02 or 0.05.
+    test_rows : how many rows the losses were measured on, those of all trials together; None leaves that check to you.
 
     Returns
     -------
-    The answer, or why there is none: the last drop of the loss is so large that the answer is beyond 8 times the
-    largest size; the drop is more than twice the one before, and more than the share; no size beats the constant; there
-    are no three sizes, each twice the one before, of which the largest has 512 columns or more.
+    The answer, or why there is none: there are fewer than 800 test rows, on which losses are too noisy; the last drop
+    of the loss is so large that the answer is beyond 8 times the largest size; the drop is more than twice the one
+    before, and more than the share; the gain is below 5 % of the constant's loss; there are no three sizes, each twice
+    the one before, of which the largest has 512 columns or more.
 
     Raises
     ------
@@ -98,6 +104,8 @@ def columns_needed(sizes: ArrayLike, losses: ArrayLike, constant_loss: float, wi
     if not calibrated:
         known = sorted({each.within for each in calibrations()})
         raise ValueError(f"within must be one of {', '.join(f'{share:g}' for share in known)}, got {within!r}")
+    if test_rows is not None and test_rows < LEAST_ROWS:
+        return ColumnsNeeded(within, why_not=f"fewer than {LEAST_ROWS} test rows ({test_rows:,})")
     fitting = [each for each in calibrated if each.largest <= D[-1]]
     if len(D) < 3 or not fitting or not np.allclose(D[-2:], 2 * D[-3:-1], rtol=0.05):
         least = min(each.largest for each in calibrated)
@@ -137,7 +145,10 @@ def why_not(sizes: NDArray[np.float64], losses: NDArray[np.float64], constant_lo
     """The guard: why the rule has no answer for losses at three sizes or more; empty where it has one."""
     if not losses[-1] < constant_loss:
         return "the largest size is no better than a constant"
-    tolerance = within * (constant_loss - limit(sizes, losses))
+    gain = constant_loss - limit(sizes, losses)
+    if gain < LEAST_GAIN * constant_loss:
+        return f"it gains less than {100 * LEAST_GAIN:g} % over a constant"
+    tolerance = within * gain
     before, last = -np.diff(losses[-3:])
     if last > max(STEEPER * before, tolerance) or enough(sizes, losses, constant_loss, within) > REACH * sizes[-1]:
         return FALLING

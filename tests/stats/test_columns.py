@@ -6,7 +6,7 @@ import pytest
 
 from rffbench.stats import columns_needed
 from rffbench.stats.columns import FALLING, calibrations, enough, limit, why_not
-from scripts import calibrate_columns
+from scripts import calibrate_columns, confirm_columns
 from scripts.calibrate_columns import quantiles
 
 SIZES = np.array([128.0, 256.0, 512.0, 1024.0])
@@ -51,11 +51,12 @@ def test_the_answer_is_the_rule_s_number_with_the_calibrated_middle_and_factor()
     )
 
 
-def test_a_loss_in_another_unit_or_with_an_offset_has_the_same_answer():
+def test_a_loss_in_another_unit_or_with_noise_that_no_map_can_learn_has_the_same_answer():
     losses = curve(2000) + np.array([0.002, -0.001, 0.001, 0.0])
     expected = columns_needed(SIZES, losses, C)
     assert columns_needed(SIZES, 1e6 * losses, 1e6 * C) == expected
-    assert columns_needed(SIZES, losses - 7, C - 7) == expected
+    assert columns_needed(SIZES, losses + 7, C + 7) == expected
+    assert enough(SIZES, losses + 7, C + 7, 0.01) == pytest.approx(enough(SIZES, losses, C, 0.01))
     assert columns_needed(list(SIZES), list(losses), C) == expected
 
 
@@ -108,6 +109,16 @@ def test_where_the_loss_begins_to_fall_late_there_is_no_answer():
     late = np.array([0.130, 0.128, 0.122])  # 0.4, then 1.2 % of the gain
     assert str(columns_needed(SIZES[:3], late, C)) == f"not known: {FALLING}"
     assert columns_needed(SIZES[:3], np.array([0.130, 0.128, 0.1245]), C).is_known  # a drop below 1 % hides nothing
+
+
+def test_a_gain_that_is_small_beside_the_constant_s_loss_has_no_answer():
+    assert "gains less than 5 % over a constant" in str(columns_needed(SIZES, curve(2000) + 20, C + 20))
+
+
+def test_losses_on_few_test_rows_have_no_answer():
+    assert columns_needed(SIZES, curve(2000), C, test_rows=800) == columns_needed(SIZES, curve(2000), C)
+    found = columns_needed(SIZES, curve(2000), C, test_rows=799)
+    assert str(found) == "not known: fewer than 800 test rows (799)"
 
 
 def test_no_map_that_is_worse_than_a_constant_has_an_answer():
@@ -164,8 +175,9 @@ def test_every_share_and_size_has_a_calibration_and_more_sizes_have_a_narrower_i
 
 
 @pytest.mark.slow
-def test_the_calibration_is_what_the_rows_of_the_board_say_and_the_interval_holds_nine_of_ten(tmp_path):
+def test_the_calibration_is_what_the_rows_of_the_board_say_and_the_interval_holds_nine_of_ten():
     assert calibrate_columns.stale() == []
+    assert all(path.read_text(encoding="utf-8") == text for path, text in confirm_columns.made().items())
     table = pd.read_csv(calibrate_columns.CALIBRATION)
     assert (table["covered"] >= 0.9).all()
     assert (table.loc[table["within"] == 0.01, "covered by dataset"] >= 0.9).all()

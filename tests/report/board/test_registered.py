@@ -1,4 +1,4 @@
-"""What docs/board/questions.md says of the grid is what the configs say."""
+"""What docs/board/questions.md and columns.md say of the grid is what the configs say."""
 
 import hashlib
 import re
@@ -9,7 +9,8 @@ import pytest
 from rffbench.config.loading import load_experiment
 from rffbench.report.board.registered import CONFIRMATORY, FAMILIES, OF_GAUSSIAN, OF_KERNEL
 
-PAGE = Path(__file__).parents[3] / "docs" / "board" / "questions.md"
+FOLDER = Path(__file__).parents[3] / "docs" / "board"
+PAGES = [FOLDER / "questions.md", FOLDER / "columns.md"]
 ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \| `(\w+)` \| .+ \|$", re.MULTILINE)
 SEEDS = {
     "board": 31, "board-kernels": 31, "board-one-sigma": 31, "board-seconds": 31, "board-tuning": 31,
@@ -26,11 +27,18 @@ def grid_hash(experiment):
 
 @pytest.mark.parametrize(
     "name",
-    ["board-reference", "board-solvers", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+    [
+        "board-reference",
+        "board-solvers",
+        "columns-confirm",
+        "columns-confirm-large",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+    ],
 )
 def test_the_page_has_the_hash_of_the_grid(name):
     experiment = load_experiment(name)
-    written = {config: (int(trials), hashed) for config, trials, hashed in ROW.findall(PAGE.read_text())}
+    found = [row for page in PAGES for row in ROW.findall(page.read_text())]
+    written = {config: (int(trials), hashed) for config, trials, hashed in found}
     assert written[name] == (len(experiment.grid()), grid_hash(experiment)), "the grid is another: say so in the commit"
 
 
@@ -76,7 +84,7 @@ def test_every_part_of_the_board_has_the_same_maps():
 
 
 def test_the_page_names_six_confirmatory_maps():
-    text = PAGE.read_text()
+    text = PAGES[0].read_text()
     assert len(CONFIRMATORY) == 6
     for words in ("SORF", "orthogonal", "Halton QMC", "quadrature", "surrogate leverage", "RPCholesky", "reweighted"):
         assert words in text
