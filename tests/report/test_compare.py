@@ -3,14 +3,17 @@
 import csv
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import image
 from scipy import stats
 
 from rffbench import report
 from rffbench.errors import ConfigError
+from rffbench.report import cells as cells_module
 from rffbench.report import frame, writeup
 from rffbench.report.compare import NoReference, NotComparable, compare
 from rffbench.report.figures import comparison as compare_figures
@@ -63,6 +66,8 @@ def test_spreads_of_zero_leave_the_difference_itself():
     [
         (68.85 + TEN, None, "reproduced"),  # +0.4, and the interval reaches from −0.5 to 1.3
         (69.35 + TEN / 20, None, "close"),  # +0.9 ± 0.6: within a point, but a difference
+        (67.55 + TEN / 20, None, "close"),  # −0.9 ± 0.6
+        (67.35 + TEN, None, "differs"),  # −1.1
         (69.55 + TEN, None, "differs"),  # +1.1
         (69.55 + TEN, 2.0, "close"),
         (68.85 + TEN, 0.3, "differs"),
@@ -99,6 +104,20 @@ def test_a_variant_is_compared_with_the_method_it_is_of(tmp_path):
     rows = [{**row, "method": "surrogate-RFF (written)"} for row in cell(68.6 + TEN, "surrogate-RFF")]
     comparison = compare(loaded(tmp_path, rows, methods=methods))
     assert verdicts(comparison)["eeg", 1, "surrogate-RFF (written)"] == "reproduced"
+
+
+def test_percent_of_a_negative_number_keep_the_sign_of_the_difference_and_what_rounding_allows():
+    """−1.9 here is above −2.0 there, by 5 %; allowed is Student's pooled interval, and half a digit as printed."""
+    columns = dict.fromkeys(("absent", "because"), "") | {"metric": "own", "n_ok": 10, "reported_trials": 10}
+    spreads = {"measured_std": 0.1, "reported_std": 0.2, "rounding": 0.05}
+    rows = pd.DataFrame([{**columns, **spreads, "measured": -1.9, "reported": sign * 2.0} for sign in (-1, 1)])
+    table, metric = SimpleNamespace(tolerance_unit="points", by_interval=True), SimpleNamespace(unit="")
+    cells_module._judge(rows, SimpleNamespace(table=table), SimpleNamespace(metrics={"own": metric}), by_interval=True)
+    half = 50 * stats.t.ppf(0.975, 18) * math.sqrt((0.1**2 + 0.2**2) / 2 * (1 / 10 + 1 / 10))
+    assert rows["difference"].tolist() == pytest.approx([5.0, -195.0])
+    assert rows["tolerance"].tolist() == pytest.approx([half + 2.5] * 2)
+    assert rows["low"].tolist() == pytest.approx([5 - half, -195 - half])
+    assert rows["verdict"].tolist() == ["reproduced", "differs"]
 
 
 # ---- Costs, in ratios --------------------------------------------------------------------------------------
@@ -184,6 +203,21 @@ def test_methods_with_sizes_of_their_own_are_one_row_of_the_table():
         "RF gaussian": 10000,
         "Sparse-RF gaussian": 100,
     }
+
+
+def test_in_a_table_without_sizes_each_method_counts_at_its_largest():
+    rows = [("cpu-yen", n, "RF gaussian", 0, {"rmse": rmse}) for n, rmse in ((100, 0.09), (10000, 0.04), (1000, 0.06))]
+    config = log.config(datasets=["cpu-yen"], methods={"RF gaussian": {}}, trials=1, reference="yen2014-table1")
+    found = compare(log.results(rows, config)).cells.set_index("method").loc["RF gaussian"]
+    assert (found["n_features"], found["measured"]) == (10000, 0.04)
+
+
+def test_what_is_left_out_is_counted_by_why():
+    verdicts = ["reproduced", "differs", "close", "other rows", "other rows", "data not here", "not measured",
+                "not measured", "no spread", "not reported"]  # fmt: skip
+    rows = pd.DataFrame({"verdict": verdicts, "reported": [1.0] * 7 + [math.nan] + [1.0, math.nan]})
+    assert dict(cells_module.left_out(rows)) == {"not measured": 1, "not comparable": 3, "without a spread": 1}
+    assert len(cells_module.counted(rows)) == 3
 
 
 # ---- What is missing ---------------------------------------------------------------------------------------

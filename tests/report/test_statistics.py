@@ -99,6 +99,23 @@ def test_a_size_with_fewer_trials_does_not_cost_the_others_theirs():
     assert row(statistics, "A", "B", "set0")["pairs"] == 5
 
 
+def test_the_largest_group_with_common_cells_is_compared_wherever_it_stands():
+    """A has the sizes 10, B and C the others."""
+    found = compute_statistics(results(drop=lambda i, j, k, t: (k == 0) != (j == 0)))
+    assert found.apart == ("A",)
+    assert set(found.ranks.index) == {"B", "C"}
+
+
+def test_a_trial_s_gain_is_the_mean_over_the_sizes_that_it_has():
+    """Trial 0 has one size, the others three; the differences are those of a plain loop."""
+    found = compute_statistics(results(SCORES[:1], drop=lambda i, j, k, t: t == 0 and j > 0))
+    gains = [SCORES[0, : 1 if t == 0 else 3, 0, t] - SCORES[0, : 1 if t == 0 else 3, 1, t] for t in range(5)]
+    means = [float(np.mean(each)) for each in gains]
+    one = row(found, "A", "B", "set0")
+    assert one["difference"] == pytest.approx(np.mean(means))
+    assert one["p"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
+
+
 def test_methods_that_never_differ_are_not_told_apart():
     statistics = compute_statistics(results(np.full((2, 2, 3, 2), 55.0)))
     assert row(statistics, "A", "B")["p"] == 1.0
