@@ -212,6 +212,21 @@ def test_in_a_table_without_sizes_each_method_counts_at_its_largest():
     assert (found["n_features"], found["measured"]) == (10000, 0.04)
 
 
+def test_a_cost_is_that_of_the_method_s_largest_size():
+    rows = [
+        ("cpu-yen", n, method, 0, {"train_s": seconds, "contended": False})
+        for method, n, seconds in (
+            ("RF gaussian", 100, 5.0),
+            ("RF gaussian", 900, 60.0),
+            ("Sparse-RF gaussian", 60, 2.0),
+        )
+    ]
+    methods = {"RF gaussian": {}, "Sparse-RF gaussian": {}}
+    config = log.config(datasets=["cpu-yen"], methods=methods, trials=1, reference="yen2014-table1")
+    found = costs(compare(log.results(rows, config)))
+    assert found.loc[("RF gaussian", "Sparse-RF gaussian"), "measured"] == pytest.approx(60 / 2)
+
+
 def test_what_is_left_out_is_counted_by_why():
     verdicts = ["reproduced", "differs", "close", "other rows", "other rows", "data not here", "not measured",
                 "not measured", "no spread", "not reported"]  # fmt: skip

@@ -106,7 +106,7 @@ def test_a_reference_s_error_is_the_standard_error_that_scipy_gives_of_the_diffe
 @pytest.mark.parametrize("factor", [1.2, 1.001, 2.5, 30.0])
 def test_a_map_is_dearer_or_cheaper_where_all_its_sizes_are_by_however_little(factor):
     losses = [0.4, 0.3, 0.2]
-    dear, cheap = [factor, 2 * factor, 4 * factor], [1 / factor / 4, 1 / factor / 2, 1 / factor]
+    dear, cheap = [factor, 2 * factor, 4 * factor], [factor**-3, factor**-2, factor**-1]
     table = pd.concat([curve("RFF", losses, [1, 2, 4]), curve("dear", losses, dear), curve("cheap", losses, cheap)])
     found = at_cost(table, table, KNOWN, 128)
     assert {name: outside(found.trials, name) for name in ("RFF", "dear", "cheap")} == {
