@@ -243,6 +243,21 @@ def test_junit_is_xml_whatever_a_label_holds():
     assert ElementTree.fromstring(xml.encode()).find("testsuite/testcase").get("name") == 'bell � "quoted"'
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_seconds_whose_interval_covers_none_are_noise_however_large_the_mean(folders, sign):
+    logs = sign * np.array([1.2, -0.6, 0.9, -0.5])
+    interval = stats.ttest_1samp(logs, 0).confidence_interval()
+    assert abs(logs.mean()) > np.log(1.1)
+    assert interval.low < 0 < interval.high
+    old, new = (
+        [log.ok(log.spec(trial=trial), score, feature_s=seconds) for trial, (score, seconds) in enumerate(rows)]
+        for rows in (zip(OLD, [1.0] * 4, strict=True), zip(OLD, np.exp(logs).tolist(), strict=True))
+    )
+    costs = folders(old, new).costs.set_index("metric")
+    assert costs.loc["feature_s", "ratio"] == pytest.approx(np.exp(logs.mean()))
+    assert costs.loc["feature_s", "verdict"] == "unchanged"
+
+
 # ---- Strict ----------------------------------------------------------------------------------------------------
 
 
