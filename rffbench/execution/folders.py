@@ -42,7 +42,7 @@ class FolderLock:
                 break
             os.close(file)  # the holder before removed this very file on its way out: take the new one
         os.ftruncate(file, 0)
-        os.write(file, _this_process().encode())
+        os.write(file, this_process().encode())
         self._file = file
 
     def other(self) -> str:
@@ -51,7 +51,7 @@ class FolderLock:
             named = files.read_regular(self.path, NAMED_BYTES).decode(errors="replace")
         except OSError:
             return ""
-        return named if named != _this_process() else ""
+        return named if named != this_process() else ""
 
     def release(self) -> None:
         if self._file is None:
@@ -71,7 +71,7 @@ class FolderLock:
         self.release()
 
 
-def _this_process() -> str:
+def this_process() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 

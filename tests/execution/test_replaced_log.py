@@ -138,7 +138,7 @@ def without_locks(request, monkeypatch):
 
 def as_another(monkeypatch, number):
     """From here on this process is another one to locks."""
-    monkeypatch.setattr(folders, "_this_process", lambda: f"process {number} on node{number}")
+    monkeypatch.setattr(folders, "this_process", lambda: f"process {number} on node{number}")
 
 
 @pytest.mark.usefixtures("without_locks")

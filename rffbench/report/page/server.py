@@ -39,7 +39,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, *arguments: Any) -> None:
-        self._connections = 0
+        self.connections = 0
         self._unread: dict[socket.socket, float] = {}  # since when each waits for its request
         self._changes = threading.Lock()
         super().__init__(*arguments)
@@ -49,9 +49,9 @@ class Server(ThreadingHTTPServer):
         with self._changes:
             if len(self._unread) >= MOST_UNREAD:
                 self._cut(next(iter(self._unread)))
-            many = self._connections >= MOST
+            many = self.connections >= MOST
             if not many:
-                self._connections += 1
+                self.connections += 1
                 self._unread[request] = time.monotonic()
         if many:
             super().shutdown_request(request)
@@ -67,7 +67,7 @@ class Server(ThreadingHTTPServer):
         """The end of a connection's thread."""
         with self._changes:
             self._unread.pop(request, None)
-            self._connections -= 1
+            self.connections -= 1
         super().shutdown_request(request)
 
     def service_actions(self) -> None:

@@ -237,7 +237,7 @@ def trickle(connection):
             time.sleep(0.1)
 
 
-def test_connections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
+def testconnections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(server_module, "MOST_UNREAD", 8)
     with pages.served(pages.write(tmp_path / "mine")) as server, contextlib.ExitStack() as stack:
         before = threading.active_count()
@@ -257,9 +257,9 @@ def test_requests_beyond_the_most_at_a_time_are_refused_and_later_ones_answered(
         waiting = [stack.enter_context(socket.create_connection(server.server_address)) for _ in range(4)]
         for each in waiting:
             each.sendall(head)
-        assert comes(lambda: server._connections == 4, 20)
+        assert comes(lambda: server.connections == 4, 20)
         assert ended(stack.enter_context(socket.create_connection(server.server_address)), 20)
         busy.set()
         assert all(b"200 OK" in each.recv(1000) for each in waiting)
-        assert comes(lambda: server._connections == 0, 20)
+        assert comes(lambda: server.connections == 0, 20)
         assert ask(server, "/state.json")[0].status == 200
