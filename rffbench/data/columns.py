@@ -23,6 +23,7 @@ ID_NAME = re.compile(
     r"|customer|client|user|member|passenger|sample|account|order|invoice|ticket|transaction|unnamed: 0)([\W_]|$)",
     re.IGNORECASE,
 )
+WITH_SIGNS = re.compile(r"[-+(]?\s?[$€£¥]?\s?[-+]?\d[\d.,']*\s?(%|[$€£¥°]|[A-Za-z]{1,4})?\)?")  # $5.00, 10 cm, 7%, (3)
 _CAMEL = re.compile(r"[a-z](ID|Id|Nr|No|Key)$")
 
 Kind = Literal["numbers", "words", "text", "dates", "id", "constant", "empty", "mixed"]
@@ -150,7 +151,7 @@ class Column:
             return True
         if self.rows < FEWEST_IDS or not self.different_wholes:
             return False
-        return named or self.high - self.low + 1 == self.rows
+        return named or (self.low in (0, 1) and self.high - self.low + 1 == self.rows)  # years are no numbers of rows
 
 
 def text_of(value: float) -> str:
@@ -235,6 +236,10 @@ def decided(
         "id": "another text in every row" if column.words else "a different whole number in every row, as an ID",
         "text": f"{count:,} different texts, more than the {MOST_CATEGORIES:,} that onehot takes",
     }
+    if kind in ("id", "text") and column.words and all(map(WITH_SIGNS.fullmatch, column.words)):
+        word = next(iter(column.words))
+        what = f"{word!r} and its other texts are numbers with signs or units; write the numbers alone"
+        return Decision(name, at, kind, "ignored", "numbers with signs or units"), what
     if kind in whys:
         return Decision(name, at, kind, "ignored", whys[kind]), ""
     missing = f", {column.missing} missing" if column.missing else ""

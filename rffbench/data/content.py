@@ -161,9 +161,9 @@ def sampled(sheet: Sheet, read: Sequence[int]) -> list[tuple[str, dict[str, str]
         texts = cells[column][:SAMPLE_LINES]
         if isinstance(texts, np.ndarray) and texts.dtype != object:
             continue
-        first = {
-            text.strip(): place for text, place in zip(reversed(texts), reversed(places[: len(texts)]), strict=True)
-        }
+        first: dict[str, int] = {}
+        for text, place in zip(texts, places, strict=False):
+            first.setdefault(text.strip(), place)
         found.append((_title(sheet, column), {text: sheet.place(at, column) for text, at in first.items()}))
     return found
 
@@ -231,7 +231,8 @@ def _decided(
             found.append(Decision(name, at, "numbers", "target", "the target"))
         else:
             each, fault = decided(columns[at], name, at, keep=at in keep, parts=parts, named=bool(sheet.names))
-            faults += [f"column {_title(sheet, at)}: {fault}"] * bool(fault)
+            out = f", or leave the column out: {{path: …, ignore: {written([sheet.written(at)])}}}"
+            faults += [f"column {_title(sheet, at)}: {fault}{'' if each.format else out}"] * bool(fault)
             found.append(each)
     if any(each.use == "input" for each in found):
         return found, faults

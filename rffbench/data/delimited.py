@@ -189,7 +189,10 @@ def csv_sheet(path: Path, options: Options) -> Sheet:
     first = dialect.skip + 1
     names, width = dialect.names, dialect.width
     if names and len(names) != width:
-        raise DataError(f"{path.name}: the header, line {first}, has {_values(len(names))}, the rows below it {width}")
+        above = f"; if it is no part of the table: {{path: …, skip: {first}}}" if len(names) == 1 else ""
+        raise DataError(
+            f"{path.name}: the header, line {first}, has {_values(len(names))}, the rows below it {width}{above}"
+        )
 
     def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name, text=True) as stream:

@@ -28,8 +28,10 @@ SAMPLE_LINES = 500  # lines by which the layout is recognised
 SAMPLE_CHARACTERS = 300_000
 LIKELY = {",": 1.0, "\t": 1.0, ";": 1.0, "|": 0.9, " ": 0.8}
 AS_GOOD = 0.8  # a second delimiter with this share of the first one's score is nearly as good
+PLAIN, NOT_FAR = 0.7, 0.3  # below this worth of the first one's cells, this share is enough
 SURE = 1.2  # log-odds of a header
 COMMENTS = ("#", "%")
+_NUMBERS = re.compile(r"[-+]?[\d.]+(\s+[-+]?[\d.]+)+")  # in one cell
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's first line
 _STARTS = "(^|[,;\t| ])"
 _QUOTED = {
@@ -148,14 +150,15 @@ def _delimiter(name: str, sample: Sequence[str], quote: str | None) -> str:
     text = _QUOTED[quote or '"'].sub(lambda found: found[1] + ("1" if is_number(found[2]) else "w"), "".join(sample))
     lines = [line for line in text.splitlines() if line.strip()]
     readings = {each: _reading(lines, each) for each in DELIMITERS}
-    scores = {each: score * LIKELY[each] for each, (score, _) in readings.items() if score > 0}
+    scores = {each: score * LIKELY[each] for each, (score, _, _) in readings.items() if score > 0}
     if "\t" in scores and scores["\t"] > scores.get(" ", 0) / 2:
         scores.pop(" ", None)  # a tab is no part of a value, and blanks often are
     if not scores:
         return ","
     first, *others = sorted(scores, key=lambda each: -scores[each])
+    enough = AS_GOOD if readings[first][1] > PLAIN else NOT_FAR
     for second in others:
-        if scores[second] > AS_GOOD * scores[first] and readings[second][1] != readings[first][1]:
+        if scores[second] > enough * scores[first] and readings[second][2] != readings[first][2]:
             shown = _cells(sample, first, quote)[-1], _cells(sample, second, quote)[-1]
             raise DataError(
                 f"{name}: the last of the first lines is {_shown(shown[0])} with the delimiter {_named(first)}, and "
@@ -170,18 +173,18 @@ def _shown(cells: Sequence[str]) -> str:
     return f"{len(cells)} cells ({shown}{' …' if len(cells) > 5 else ''})"
 
 
-def _reading(lines: Sequence[str], delimiter: str) -> tuple[float, list[list[str]]]:
-    """(score, cells) of lines without quotes; 0 where most lines have one cell, or as many as no others."""
+def _reading(lines: Sequence[str], delimiter: str) -> tuple[float, float, list[list[str]]]:
+    """(score, worth of a cell, cells) of lines without quotes; 0 unless most lines have as many cells, and several."""
     rows = [line.split() if delimiter == " " else line.rstrip("\r\n").split(delimiter) for line in lines]
     rows = [[cell.strip() for cell in row] for row in rows]
     body = rows[1:] or rows
     width, alike = Counter(map(len, body)).most_common(1)[0]
     if width < 2 or alike < 0.9 * len(body):  # lines that are too short get an error later
-        return 0.0, rows
+        return 0.0, 0.0, rows
     cells = [cell for row in body for cell in row]
     types = sum(count * _worth(cell, delimiter) for cell, count in Counter(cells).items()) / len(cells)
     begins = 1.0 if abs(len(rows[0]) - width) <= (1 if width > 2 else 0) else 0.3
-    return begins * alike / len(body) * types**2 * math.sqrt(1 - 1 / width), rows
+    return begins * alike / len(body) * types**2 * math.sqrt(1 - 1 / width), types, rows
 
 
 def _worth(cell: str, delimiter: str) -> float:
@@ -191,7 +194,7 @@ def _worth(cell: str, delimiter: str) -> float:
         return 1.0
     others = [each for each in DELIMITERS[:-1] if each != delimiter and each in cell]
     if not others:
-        return 0.95
+        return 0.3 if _NUMBERS.fullmatch(cell) else 0.95
     return 0.7 if others == [","] and re.sub(", ", "", cell).count(",") == 0 else 0.1
 
 

@@ -308,3 +308,18 @@ def test_a_line_that_may_be_a_comment_or_a_row_is_shown(tmp_path):
     assert [len(look(tmp_path / "a.csv", comment=mark).content.target) for mark in ("#", "")] == [18, 20]
     names = file(tmp_path, "b.csv", "# made by a tool\n# a, b, y\n" + rows.replace("#", ""))
     assert look(names, target="a").content.names == ["b", "y"]
+
+
+def test_numbers_with_signs_are_refused_and_never_ignored_as_ids(tmp_path):
+    content = "a,b,y\n" + "".join(f"${i}.{i % 9}0,{i % 7},{i % 2}\n" for i in range(40))
+    with pytest.raises(
+        DataError, match=r"column 'a': '\$0\.00' and its other texts are numbers with signs or units; .*ignore"
+    ):
+        look(file(tmp_path, "a.csv", content)).card()
+    assert [*read_table(tmp_path / "a.csv", ignore=("a",)).frame.columns] == ["b"]
+
+
+def test_years_in_order_are_an_input_and_numbers_of_rows_are_not(tmp_path):
+    for begins, columns in ((1990, ["n", "b"]), (1, ["b"])):
+        content = "n,b,y\n" + "".join(f"{begins + i},{i % 7},{i % 2}\n" for i in range(40))
+        assert [*read_table(file(tmp_path, "a.csv", content)).frame.columns] == columns
