@@ -20,19 +20,21 @@ def check_libraries() -> None:
 def preparation(inputs: Sequence[str]) -> list[Any]:
     """The unfitted steps before a learner, which take the columns ``inputs`` in any order, and leave others out.
 
-    Numbers are scaled by their quartiles and squashed to ±3, so that outliers do no harm; a category becomes a column
-    for each value, a date its year, month, day and seconds, a text of many values ten numbers. A missing number becomes
-    the median, with a column that says so. All but the first step are learnt from the training rows.
+    Numbers are scaled by their quartiles and squashed to ±3, so that outliers do no harm, and divided by their standard
+    deviation; a category becomes a column for each value, a date its year, month, day and seconds, a text of many
+    values ten numbers. A missing number becomes the median, with a column that says so. All but the first step are
+    learnt from the training rows.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
     from skrub import DatetimeEncoder, SelectCols, SquashingScaler, StringEncoder, TableVectorizer
 
     return [
         SelectCols(list(inputs)),
         TableVectorizer(
-            numeric=SquashingScaler(),
-            datetime=make_pipeline(DatetimeEncoder(), SquashingScaler()),
+            numeric=make_pipeline(SquashingScaler(), StandardScaler()),
+            datetime=make_pipeline(DatetimeEncoder(), SquashingScaler(), StandardScaler()),
             high_cardinality=StringEncoder(WORDS, random_state=0),
         ),
         SimpleImputer(strategy="median", add_indicator=True),
