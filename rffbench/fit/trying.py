@@ -123,6 +123,7 @@ class Search:
         self.trials: dict[tuple[Candidate, int], list[Trial]] = {}
         self.not_tried: list[str] = []
         self.interrupted = False
+        self._failed: list[Candidate] = []
         self._reserved = FOR_THE_MODEL * self.seconds
         self._few_trees = minutes < 1
         self._ends: float = np.inf  # the first split is finished in any case
@@ -176,13 +177,13 @@ class Search:
                 return
 
     def _try_split(self, split: int, candidates: tuple[Candidate, ...]) -> None:
-        for candidate in candidates:
+        for candidate in (each for each in candidates if each not in self._failed):
             self._try_sizes(candidate, first_sizes(self.training_rows), split)
 
     def _more(self) -> None:
         """Larger sizes and other kernels, by turns, each in all splits, as long as they fit into the time."""
         for candidate, size in self._queue():
-            if (candidate, size) in self.trials:
+            if (candidate, size) in self.trials or candidate in self._failed:
                 continue
             sizes = first_sizes(self.training_rows) if size == 0 and candidate.has_columns else (size,)
             name = f"{candidate.name} with {size:,} columns" if size else candidate.name
@@ -191,7 +192,8 @@ class Search:
                 continue
             try:
                 for split in range(len(self.splits)):
-                    self._try_sizes(candidate, sizes, split)
+                    if candidate not in self._failed:
+                        self._try_sizes(candidate, sizes, split)
             except TimeIsUp:
                 self.not_tried.append(name)
 
@@ -247,8 +249,15 @@ class Search:
         self._check()
         began = self._clock()
         rows = self.splits[split].prepared[0]
-        for size, chosen in self._chosen(candidate, sizes, rows, split):
-            self._score(candidate, size, split, chosen)
+        try:
+            for size, chosen in self._chosen(candidate, sizes, rows, split):
+                self._score(candidate, size, split, chosen)
+        except TimeIsUp:
+            raise
+        except Exception:
+            if candidate in (CONSTANT, FOURIER):
+                raise
+            self._failed.append(candidate)  # the others go on without it
         self.took[candidate, sizes[-1]] = self._clock() - began
 
     def _chosen(
@@ -301,15 +310,18 @@ class Search:
         """Keep what was tried in all splits; after an interrupt, in the splits where all of the first candidates were,
         or else in the one where random Fourier features were."""
         first = self.first_size
-        counts = {each: len(self.trials.get((each, first if each.has_columns else 0), [])) for each in FIRST}
+        tried = [each for each in FIRST if each not in self._failed]
+        counts = {each: len(self.trials.get((each, first if each.has_columns else 0), [])) for each in tried}
         whole = min(counts.values()) or min(counts[CONSTANT], counts[FOURIER])
         if not whole:
             raise KeyboardInterrupt
         self.splits = self.splits[:whole]
+        self.not_tried += [f"{each.name} (failed)" for each in self._failed]
         for key, trials in list(self.trials.items()):
-            if len(trials) < whole:
+            if len(trials) < whole or key[0] in self._failed:
                 del self.trials[key]
-                self.not_tried.insert(0, key[0].name)
+                if key[0] not in self._failed:
+                    self.not_tried.insert(0, key[0].name)
             else:
                 del trials[whole:]
 

@@ -140,6 +140,18 @@ def test_ctrl_c_before_anything_is_measured_gives_none(question):
         Search(question, 1.0, report=Stop(1)).run()
 
 
+def test_a_candidate_that_fails_is_left_out_and_named(question, monkeypatch):
+    def fail(*_):
+        raise ValueError("no convergence")
+
+    monkeypatch.setattr("rffbench.fit.trying.tune_trees", fail)
+    search = Search(question, 0.01)
+    search.run()
+    assert TREES not in {candidate for candidate, _ in search.trials}
+    assert "boosted trees (failed)" in search.not_tried
+    assert TREES not in {row.candidate for row in advise(search).rows}
+
+
 class Clock:
     """A second goes by at each look."""
 
