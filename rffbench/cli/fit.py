@@ -47,6 +47,8 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
         _in_lines(line, note)
     with TimeLeft(60 * minutes, "fit") as progress:
         search = trying.Search(asked, minutes, report=progress)
+        for line in saying.about_rows(search):
+            _in_lines(line, note)
         try:
             search.run()
         except KeyboardInterrupt:

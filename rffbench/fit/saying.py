@@ -48,6 +48,8 @@ def in_a_sentence(search: Search, advice: Advice) -> str:
     if advice.over is None:
         return f"{said}; none beats it."
     by = search.metric.shown(advice.over.mean)
+    if by <= 0:
+        return f"{said}; the test rows do not confirm it."
     over = "" if advice.columns else f" than {advice.base}"
     return f"{said}: better{over} by {by:.{_decimals(by)}f}."
 
@@ -106,6 +108,16 @@ def about_columns(search: Search, advice: Advice) -> list[str]:
         ]
     why = "that takes 512 or more" if "three sizes" in needed.why_not else needed.why_not
     return [f"{advice.columns:,} columns; not known how many are enough: {why}."]
+
+
+def about_rows(search: Search) -> list[str]:
+    """That the search takes a part of the rows, if it does."""
+    most, rows = search.training_rows, search.question.rows
+    if most > 0.7 * rows:
+        return []
+    return [
+        f"the search fits to {most:,} of the {rows:,} rows at a time, and the model to all; --minutes says otherwise"
+    ]
 
 
 def not_tried(search: Search) -> list[str]:

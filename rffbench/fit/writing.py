@@ -25,6 +25,7 @@ from rffbench.fit.learners import few_threads, learner
 from rffbench.fit.preparing import WORDS, preparation
 from rffbench.fit.question import Question
 from rffbench.fit.trying import Search
+from rffbench.fit.tuning import MOST_TREES
 
 MODEL, SKOPS, CARD, CODE, PAGE = "model.joblib", "model.skops", "model.json", "model.py", "README.md"
 FORMAT = 1
@@ -34,6 +35,7 @@ TRUSTED = (  # what a model holds beyond what skops trusts: names, or a package 
     "numpy.random.bit_generator.SeedSequence", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )  # fmt: skip
 TRIED_ROWS = 50
+MANY_MORE = 2  # times the training rows of a split: what depends on their number is then chosen for all rows
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,14 @@ def make(search: Search, advice: Advice) -> Made:
 
 def _settings(search: Search, use: Candidate, columns: int, X: Any) -> dict[str, Any]:
     """The settings for all rows: in the middle of what the splits chose; σ as a multiple of the median distance. With
-    many more rows than a split has, λ is smaller, as 1/√n."""
+    many more rows than a split has, λ is smaller, as 1/√n, and early stopping finds the number of trees anew."""
     chosen = [each.chosen for each in search.trials[use, columns]]
+    more = search.question.rows / search.training_rows
     if use.kind == "trees":
-        return chosen[int(np.argmax([each.mean for each in chosen]))].settings
+        grown = chosen[int(np.argmax([each.mean for each in chosen]))].settings
+        return {**grown, "max_iter": MOST_TREES, "early_stopping": True} if more > MANY_MORE else grown
     lambda_ = float(np.exp(np.median([np.log(each.settings["lambda"]) for each in chosen])))
-    if (more := search.question.rows / search.training_rows) > 2:
+    if more > MANY_MORE:
         lambda_ /= np.sqrt(more)
     settings: dict[str, Any] = {"lambda": float(f"{lambda_:.3g}"), "columns": columns or len(X), "gamma": None}
     if use.kind in ("map", "exact") and use.has_bandwidth:
