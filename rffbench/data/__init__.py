@@ -19,7 +19,7 @@ from rffbench.data.split import held_out_rows, split_appended, split_rows
 from rffbench.data.streams import Stream, Targets
 from rffbench.data.userfile import reference
 from rffbench.errors import ConfigError
-from rffbench.linalg.centring import nearest_to_mean
+from rffbench.linalg.centring import origin_of
 from rffbench.rowsource import row_blocks
 
 __all__ = [
@@ -130,7 +130,7 @@ def train_test(
     train = train[:train_rows]
     y_train, y_test = data.y[train], data.y[test]
     if target == "standard" and data.card.task == "regression":
-        origin = nearest_to_mean(y_train.reshape(len(y_train), -1)).reshape(y_train.shape[1:])
+        origin = origin_of(y_train.reshape(len(y_train), -1)).reshape(y_train.shape[1:])
         y_train, y_test = y_train - origin, y_test - origin
         mean, std = y_train.mean(axis=0), y_train.std(axis=0)
         std = np.where(std > 0, std, 1.0)

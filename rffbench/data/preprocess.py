@@ -34,8 +34,9 @@ import numpy as np
 
 from rffbench.data.cards import IMPUTING, ONE_HOT, Card
 from rffbench.errors import ConfigError, unknown
-from rffbench.linalg.centring import nearest_to_mean
+from rffbench.linalg.centring import origin_of
 
+FAR = 100.0  # standard deviations from 0: a column's squares lose four digits. Nearer columns are as they always were
 CLIPPED = 0.001  # the share of a column's values that ``clip`` changes, at either end
 QUANTILE_VALUES = 1 << 25  # values in memory at once to find quantiles: 256 MB
 
@@ -108,8 +109,8 @@ class _Columns:
 
 
 class _FromOrigin(_Columns):
-    """The same of x − origin, where ``origin`` is near the column's values: the difference has their digits, which
-    x − shift loses in a column that is far from 0 (a time in seconds since 1970)."""
+    """The same of x − origin, with ``origin`` near the values of a column that is far from 0 (a time in seconds since
+    1970): the difference has their digits, which x − shift loses. It is 0 for other columns."""
 
     origin: np.ndarray
 
@@ -128,9 +129,10 @@ class MinMax(_Columns):
 class MinMaxSymmetric(_FromOrigin):
     def fit(self, blocks: Blocks) -> None:
         low, high = _extremes(blocks())
-        self.origin = low
-        self.shift = high / 2 - low / 2
-        self.scale = _or_infinite(self.shift, constant=high == low)
+        half = high / 2 - low / 2
+        self.origin = np.where(np.abs(low) > FAR * half, low, 0.0)
+        self.shift = (low - self.origin) / 2 + (high - self.origin) / 2
+        self.scale = _or_infinite(half, constant=high == low)
 
 
 class FromZero(_Columns):
@@ -158,7 +160,7 @@ class Standard(_FromOrigin):
         low, high = np.array(np.inf), np.array(-np.inf)
         for X in blocks():
             if not count:
-                self.origin = nearest_to_mean(X)
+                self.origin = origin_of(X, FAR)
             low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
             X -= self.origin
             # Chan, Golub & LeVeque (1983) combine blocks without cancellation.
@@ -215,7 +217,9 @@ class SampleStandard(_Samples):
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         constant = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)
-        X -= X[:, :1].copy()  # near the row's values, so that their digits stay
+        first = X[:, :1]
+        far = np.abs(first) > FAR * (X - first).std(axis=1, keepdims=True)
+        X -= np.where(far, first, 0.0)  # so that digits stay
         X -= X.mean(axis=1, keepdims=True)
         X /= _or_infinite(X.std(axis=1, keepdims=True, ddof=min(self.lost, X.shape[1] - 1)), constant)
         return X

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from rffbench.kernels.own import is_own
-from rffbench.linalg.centring import nearest_to_mean
+from rffbench.linalg.centring import origin_of
 from rffbench.rowsource import BLOCK_ROWS, float_rows, is_row_source
 
 LambdaScale = Literal["n", 1]
@@ -56,7 +56,7 @@ def target_origin(Y: Any) -> NDArray[np.float64]:
     It is subtracted before anything is summed, because squares of targets far from 0 lose the digits of the rest: at an
     offset of 10⁹, rounding in Σy² is as large as the variance of a target that varies by 10.
     """
-    return nearest_to_mean(np.asarray(Y[: min(Y.shape[0], BLOCK_ROWS)], dtype=np.float64))
+    return origin_of(np.asarray(Y[: min(Y.shape[0], BLOCK_ROWS)], dtype=np.float64))
 
 
 def less_origin(Y: Any, origin: NDArray[np.float64]) -> Any:
