@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -40,13 +41,15 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
     if not minutes:
         raise ConfigError("--minutes: must be above 0")
     preparing.check_libraries()
+    began = time.monotonic()
     folder = output or Path(f"{_stem(file)}-fit")
     writing.check_folder(folder)
     asked = question.ask(file, target, metric)
     for line in asked.said:
         _in_lines(line, note)
     with TimeLeft(60 * minutes, "fit") as progress:
-        search = trying.Search(asked, minutes, report=progress)
+        left = max(minutes - (time.monotonic() - began) / 60, minutes / 4)  # to read a large table takes a while
+        search = trying.Search(asked, left, report=progress)
         for line in saying.about_rows(search):
             _in_lines(line, note)
         try:

@@ -107,7 +107,7 @@ def about_columns(search: Search, advice: Advice) -> list[str]:
             "would be within 1 %."
         ]
     why = "that takes 512 or more" if "three sizes" in needed.why_not else needed.why_not
-    return [f"{advice.columns:,} columns; not known how many are enough: {why}."]
+    return [f"{advice.columns:,} columns; not known if enough: {why}."]
 
 
 def about_rows(search: Search) -> list[str]:
