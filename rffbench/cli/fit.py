@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rffbench.cli.options import FILE, POINTS, quiet_option
+from rffbench.cli.options import FILE, POINTS, quiet_option, table_options
 from rffbench.cli.output import TimeLeft, echo, note, say, width
 from rffbench.cli.streams import INTERRUPTED
 from rffbench.errors import ConfigError
@@ -17,9 +18,6 @@ from rffbench.text import plural, wrapped
 @click.command()
 @click.argument("file", metavar="FILE", type=FILE)
 @click.option(
-    "--target", metavar="NAME[,NAME]", help="The column to predict, or several of numbers. [default: the last]"
-)
-@click.option(
     "--metric",
     metavar="M",
     help="What a good model is: accuracy, balanced_accuracy, auc, average_precision, log_loss; rmse, mae, r2. It also "
@@ -27,8 +25,9 @@ from rffbench.text import plural, wrapped
 )
 @click.option("--minutes", type=POINTS, default=5.0, show_default=True, help="How long it may take.")
 @click.option("--output", type=FILE, metavar="FOLDER", help="Where the model goes. [default: the file's name and -fit]")
+@table_options
 @quiet_option
-def fit(file: Path, target: str | None, metric: str | None, minutes: float, output: Path | None) -> int:
+def fit(file: Path, metric: str | None, minutes: float, output: Path | None, reading: dict[str, Any]) -> int:
     """From a table to a model: which kernel and map suit it, how many columns, and the model itself.
 
     FILE is a table with a row for each case and a column to predict: CSV, Excel or parquet. Kernels, feature maps and
@@ -44,7 +43,7 @@ def fit(file: Path, target: str | None, metric: str | None, minutes: float, outp
     began = time.monotonic()
     folder = output or Path(f"{_stem(file)}-fit")
     writing.check_folder(folder)
-    asked = question.ask(file, target, metric)
+    asked = question.ask(file, metric=metric, **reading)
     for line in asked.said:
         _in_lines(line, note)
     with TimeLeft(60 * minutes, "fit") as progress:

@@ -53,7 +53,7 @@ _TABLE_OPTIONS = {
              " are constant."},
     "categories": {"metavar": "A,B", "callback": _columns, "help": "Columns whose numbers are codes for words."},
     "dates": {"metavar": "ignore|parts|FORMAT", "help": "What to do with dates: parts reads year, month, day, weekday"
-              " and hour; a FORMAT such as %d/%m/%Y does, too. [default: ignore]"},
+              " and hour; a FORMAT such as %d/%m/%Y does, too. [default: ignore; of fit: parts]"},
     "delimiter": {"metavar": "C", "help": "The mark between cells: a character, or tab or blank."},
     "header/--no-header": {"default": None, "help": "Whether the first line has names."},
     "comment": {"metavar": "C", "help": "Skip lines that begin with it; '' for no such lines."},

@@ -185,7 +185,10 @@ def _taken_for(
     words, several = y.dtype == object, y.ndim > 1
     asked = task
     if several and task == "classification":
-        raise ConfigError(f"{path.name}: task: several targets are for a regression")
+        raise ConfigError(
+            f"{path.name}: task: several targets are for a regression, and a classification (also a metric of classes) "
+            "has one: name one column as the target"
+        )
     if task is None:
         is_classes = not several and (words or not np.isfinite(y).all() or few_whole(y))
         task = "classification" if is_classes else "regression"

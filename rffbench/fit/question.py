@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.data.sheet import ColumnName
 from rffbench.data.tables import Table
 from rffbench.errors import TableError
 from rffbench.fit.metrics import METRICS, Metric, metric_called
@@ -66,10 +67,11 @@ class Question:
         return f"Task: {asked}, from {plural(len(self.inputs), 'input')} and {self.rows:,} rows."
 
 
-def ask(path: Path, target: str | None = None, metric: str | None = None) -> Question:
-    """The question to the table at ``path``; ConfigError or TableError, naming the column, if it has no answer."""
+def ask(path: Path, target: ColumnName | None = None, metric: str | None = None, **reading: Any) -> Question:
+    """The question to the table at ``path``, which is read with the options ``reading``; ConfigError or TableError,
+    naming the column, if it has no answer."""
     asked = metric_called(metric) if metric else None
-    given = options(target, asked)
+    given = options(target, asked, reading)
     table = read(path, given)
     said = list(table.decisions)
     targets = [*table.target.columns] if isinstance(table.target, pd.DataFrame) else [str(table.target.name)]
@@ -86,7 +88,7 @@ def ask(path: Path, target: str | None = None, metric: str | None = None) -> Que
         y, classes = np.asarray(table.target, dtype=np.float64).reshape(len(table.frame), -1), None
     else:
         y, classes = _codes(path, targets[0], table.target.to_numpy(dtype=object))
-        if asked is None and len(classes) > 2 and all(each.lstrip("-").isdigit() for each in classes):
+        if "task" not in given and len(classes) > 2 and all(each.lstrip("-").isdigit() for each in classes):
             said.append(f"{targets[0]!r} has {len(classes)} numbers, taken as classes; --metric rmse says otherwise")
     chosen, weight = _metric_of(targets, y, classes, asked, said)
     return Question(table, given, targets, y, classes, chosen, weight, said)

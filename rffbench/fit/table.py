@@ -8,21 +8,21 @@ from typing import Any
 
 import pandas as pd
 
+from rffbench.data.sheet import ColumnName
 from rffbench.data.tables import Table, read_new_rows, read_table
 from rffbench.errors import ConfigError, DataError, TableError
 from rffbench.fit.metrics import Metric
 
 
-def options(target: str | None, metric: Metric | None) -> dict[str, Any]:
-    """The options of `read_table`: a target or several, and the task where a metric says it."""
-    given: dict[str, Any] = {"dates": "parts"}
+def options(target: ColumnName | None, metric: Metric | None, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `read_table`: a target or several, the task where a metric says it, and the rest, ``reading``."""
+    given: dict[str, Any] = {"dates": "parts", **reading}
     if target is not None:
-        names = [each.strip() for each in target.split(",")]
-        given["target"] = names if len(names) > 1 else target
-        if len(names) > 1 and metric is not None and metric.of_classes:
-            raise ConfigError(f"--metric {metric.name} is of classes, and several targets must be numbers: give one")
+        given["target"] = target
     if metric is not None:
-        given["task"] = "classification" if metric.of_classes else "regression"
+        task = "classification" if metric.of_classes else "regression"
+        if given.setdefault("task", task) != task:
+            raise ConfigError(f"--metric {metric.name} is of a {task}, --task says {given['task']}: give one of them")
     return given
 
 

@@ -56,6 +56,20 @@ def test_the_metric_says_whether_whole_numbers_are_classes(asked_of):
     assert asked_of(stars, metric="mae").classes is None
 
 
+def test_how_the_file_is_read_can_be_said_as_for_describe(tmp_path):
+    frame = table(code=np.arange(100) % 7, day=pd.date_range("2024", periods=100), y=rng.normal(size=100).round(3))
+    path = tmp_path / "people.csv"
+    path.write_text("made by a tool\n" + frame.to_csv(index=False, sep="|", decimal=","), encoding="cp1252")
+    said = {"skip": 1, "delimiter": "|", "decimal": ",", "encoding": "cp1252"}
+    asked = ask(path, **said, categories=["code"], ignore=["pay"], dates="ignore")
+    assert asked.inputs == ["age", "code"]
+    assert [str(value) for value in asked.frame["code"][:3]] == ["0", "1", "2"]
+    np.testing.assert_array_equal(asked.y[:, 0], frame["y"])
+    assert ask(path, 1, **said).targets == ["pay"]
+    with pytest.raises(ConfigError, match="--metric auc is of a classification, --task says regression"):
+        ask(path, metric="auc", task="regression", **said)
+
+
 def test_several_targets_are_values_and_scored_by_r2(asked_of):
     asked = asked_of(table(a=rng.normal(size=100), b=rng.normal(size=100)), "a,b")
     assert (asked.targets, asked.inputs, asked.y.shape, asked.metric.name) == (
@@ -90,7 +104,7 @@ def test_columns_without_use_are_left_out_and_named(asked_of):
         (table(price=1.5 * np.arange(100)), "prise", None, ConfigError, "prise"),
         (table(y=np.arange(100)), "age,pay,y", None, (ConfigError, TableError), "input|left"),
         (table(a=np.arange(100) / 3, b=["x", "y"] * 50), "a,b", None, (ConfigError, TableError), "'x'|number"),
-        (table(a=np.arange(100) / 3, b=np.arange(100) / 3), "a,b", "auc", ConfigError, "several targets must be"),
+        (table(a=np.arange(100) / 3, b=np.arange(100) / 3), "a,b", "auc", ConfigError, "are for a regression"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_answered_is_refused_by_name(frame, target, metric, error, message, asked_of):
