@@ -25,7 +25,12 @@ def test_a_trial_has_the_scores_that_it_has_alone(tmp_path):
     check(range(QUICK), tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("start", range(QUICK, CONFIGS, AT_ONCE))
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(start, marks=pytest.mark.slow if start == QUICK else pytest.mark.long)
+        for start in range(QUICK, CONFIGS, AT_ONCE)
+    ],
+)
 def test_a_trial_has_the_scores_that_it_has_alone_in_two_hundred_grids(start, tmp_path):
     check(range(start, min(start + AT_ONCE, CONFIGS)), tmp_path)
