@@ -38,10 +38,10 @@ class Sandbox(enum.Enum):
 @cache
 def sandbox() -> Sandbox | None:
     """The one that works on this system; None if none does."""
-    return next((kind for kind in Sandbox if _works(kind)), None)
+    return next((kind for kind in Sandbox if works(kind)), None)
 
 
-def _works(kind: Sandbox) -> bool:
+def works(kind: Sandbox) -> bool:
     if sys.platform != "linux" or (kind is Sandbox.BUBBLEWRAP and not shutil.which("bwrap")):
         return False
     with tempfile.TemporaryDirectory(prefix="rffbench-sandbox-") as root:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def origin_of(rows: NDArray[np.float64], far: float = 0.0) -> NDArray[np.float64]:
-    """For each column of ``rows`` (n, t) its number that is nearest to its mean, (t,); 0 where that is no more than
+    """The number of each column of ``rows`` (n, t) that is nearest to the column's mean, (t,); 0 for one no more than
     ``far`` standard deviations from 0.
 
     Differences from a number of the column lose no digit that the column has, unlike differences from its mean: at 10⁹

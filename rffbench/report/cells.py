@@ -123,7 +123,7 @@ def make_cells(
     cells.loc[cells["n_ok"] == 0, "measured_significant"] = np.nan
     if tolerance is not None:
         cells["tolerance"] = float(tolerance)
-    _judge(cells, reference, results, by_interval=table.by_interval and tolerance is None)
+    judge(cells, reference, results, by_interval=table.by_interval and tolerance is None)
     cells.loc[cells["dataset"].isin(other_rows) & cells["difference"].notna(), "verdict"] = OTHER_ROWS
     for column, order in (("dataset", results.grid.datasets), ("method", results.methods)):
         cells[column] = pd.Categorical(cells[column], list(dict.fromkeys([*order, *cells[column]])))
@@ -198,7 +198,7 @@ def _written(n_features: Any, multiple: Any) -> str:
 # ---- Verdicts ----------------------------------------------------------------------------------------------
 
 
-def _judge(cells: pd.DataFrame, reference: Reference, results: Results, *, by_interval: bool) -> None:
+def judge(cells: pd.DataFrame, reference: Reference, results: Results, *, by_interval: bool) -> None:
     """Fill in each cell's difference with its interval, the allowed difference, and the verdict."""
     table = reference.table
     assert table is not None

@@ -71,7 +71,7 @@ print(json.dumps(found))
 def kind(request):
     if request.param is Sandbox.BUBBLEWRAP and not shutil.which("bwrap"):
         pytest.skip("bubblewrap is not installed")
-    if not module._works(request.param):
+    if not module.works(request.param):
         pytest.skip("this system does not let a process have namespaces of its own")
     return request.param
 

@@ -112,7 +112,7 @@ def test_percent_of_a_negative_number_keep_the_sign_of_the_difference_and_what_r
     spreads = {"measured_std": 0.1, "reported_std": 0.2, "rounding": 0.05}
     rows = pd.DataFrame([{**columns, **spreads, "measured": -1.9, "reported": sign * 2.0} for sign in (-1, 1)])
     table, metric = SimpleNamespace(tolerance_unit="points", by_interval=True), SimpleNamespace(unit="")
-    cells_module._judge(rows, SimpleNamespace(table=table), SimpleNamespace(metrics={"own": metric}), by_interval=True)
+    cells_module.judge(rows, SimpleNamespace(table=table), SimpleNamespace(metrics={"own": metric}), by_interval=True)
     half = 50 * stats.t.ppf(0.975, 18) * math.sqrt((0.1**2 + 0.2**2) / 2 * (1 / 10 + 1 / 10))
     assert rows["difference"].tolist() == pytest.approx([5.0, -195.0])
     assert rows["tolerance"].tolist() == pytest.approx([half + 2.5] * 2)

@@ -237,7 +237,7 @@ def trickle(connection):
             time.sleep(0.1)
 
 
-def testconnections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
+def test_connections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(server_module, "MOST_UNREAD", 8)
     with pages.served(pages.write(tmp_path / "mine")) as server, contextlib.ExitStack() as stack:
         before = threading.active_count()
