@@ -55,6 +55,47 @@ def check_memory(value: Any) -> None:
         raise WrongParameter("memory", f"must be None or a number of bytes, such as 2_000_000_000, got {value!r}")
 
 
+def checked_labels(y: Any, name: str = "y") -> Any:
+    """The labels y (n,) as they are; numbers or booleans that come as objects, as an array of such. ValueError, which
+    names the row, if a label is missing (None, NaN, NaT, pandas' NA), or labels are of several types."""
+    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    if array.ndim == 0 or array.size != len(array):  # no column of labels: the caller's checks say so
+        return y
+    labels = array.ravel()
+    objects = labels.dtype.kind == "O"
+    missing = np.fromiter(map(_is_missing, labels), bool, len(labels)) if objects else labels != labels
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"{name}[{row}] is {labels[row]}: a row without a target cannot be learnt from; leave it out, or give it a "
+            "label of its own"
+        )
+    if not objects:
+        return y
+    first: dict[str, int] = {}
+    for row, label in enumerate(labels):
+        first.setdefault(_type_of_label(label), row)
+    if len(first) > 1:
+        shown = ", ".join(f"{name}[{row}] is {labels[row]!r} ({kind})" for kind, row in first.items())
+        raise ValueError(f"{name} has labels of several types: {shown}; make them one, such as text: str(label)")
+    return y if {*first}.isdisjoint({"number", "boolean"}) else np.array(array.tolist())
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor different
+        return not hasattr(label, "__len__")
+
+
+def _type_of_label(label: Any) -> str:
+    if isinstance(label, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(label, numbers.Real):
+        return "number"
+    return "text" if isinstance(label, str) else type(label).__name__
+
+
 def check_map(value: Any) -> None:
     """WrongParameter if ``value`` is neither a feature map nor None; the class of a map is not a map."""
     if value is not None and (isinstance(value, type) or not hasattr(value, "transform")):

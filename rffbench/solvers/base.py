@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from rffbench.kernels.own import is_own
 from rffbench.linalg.centring import origin_of
+from rffbench.parameters import checked_labels
 from rffbench.rowsource import BLOCK_ROWS, float_rows, is_row_source
 
 LambdaScale = Literal["n", 1]
@@ -206,10 +207,10 @@ class Classifier(ClassifierMixin, _Estimator):
     ) -> tuple[Any, NDArray[np.float64], NDArray]:
         """X checked, the targets (n, 1) or (n, classes), and y for a feature map, as targets if there are two classes.
         ``classes`` are all labels, if y may lack some."""
-        X, y = self._checked(X, y, reset=reset)
+        X, y = self._checked(X, checked_labels(y), reset=reset)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        self.classes_ = np.unique(y if classes is None else classes)
+        self.classes_ = np.unique(y if classes is None else checked_labels(classes, "classes"))
         if len(self.classes_) < 2:
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
         if classes is not None and len(strange := np.setdiff1d(y, self.classes_)):

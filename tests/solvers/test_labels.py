@@ -1,6 +1,7 @@
 """Labels of any kind are classes, and one Gram matrix serves them all."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
@@ -12,6 +13,7 @@ from rffbench import (
     SurrogateLeverageFeatures,
 )
 from rffbench.features.weighted.surrogate import alignment_scores
+from tests.helpers.every_solver import ALL, FEATURES, X, made
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
@@ -101,3 +103,58 @@ def test_scores_of_several_targets_are_the_sum():
     norms = np.arange(8.0)
     expected = sum(alignment_scores(column, norms, 5) for column in right.T)
     np.testing.assert_allclose(alignment_scores(right, norms, 5), expected)
+
+
+CLASSIFIERS = [each for each in ALL if each.values[2] == "classification"]
+MISSING = {
+    "None": (np.array(["a", None] * 100, dtype=object), r"y\[1\] is None"),
+    "NaN": (np.array([0, np.nan] * 100), r"y\[1\] is nan"),
+    "NaN in objects": (np.array(["a", np.nan] * 100, dtype=object), r"y\[1\] is nan"),
+    "NA": (pd.Series(["a", "b", pd.NA, "a"] * 50, dtype="string"), r"y\[2\] is <NA>"),
+    "NaT": (np.array(["2020-01-01", "NaT"] * 100, dtype="M8[D]"), r"y\[1\] is NaT"),
+    "in a list": (["a", None] * 100, r"y\[1\] is None"),
+    "number and text": (np.array([1, "b"] * 100, dtype=object), r"y\[0\] is 1 \(number\), y\[1\] is 'b' \(text\)"),
+    "number and text in a list": ([1, "b"] * 100, r"y\[0\] is 1 \(number\), y\[1\] is 'b' \(text\)"),
+    "truth and number": (
+        np.array([True, 2] * 100, dtype=object),
+        r"y\[0\] is True \(boolean\), y\[1\] is 2 \(number\)",
+    ),
+}
+
+
+class Lazy:
+    """Rows on demand."""
+
+    shape, dtype = X.shape, X.dtype
+
+    def __getitem__(self, rows):
+        return X[rows]
+
+
+@pytest.mark.parametrize(("name", "promise", "task"), CLASSIFIERS)
+def test_missing_labels_and_labels_of_several_types_are_refused_by_their_row(name, promise, task):
+    for labels, message in MISSING.values():
+        with pytest.raises(ValueError, match=message):
+            made(name, promise, task, FEATURES).fit(X, labels)
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_a_map_rows_on_demand_and_parts_refuse_them_too(kind):
+    labels, message = MISSING[kind]
+    for fit, rows in (
+        (SurrogateLeverageFeatures(8).fit, X),
+        (StreamedRidgeClassifier().fit, Lazy()),
+        (StreamedRidgeClassifier().partial_fit, X),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(rows, labels)
+    with pytest.raises(ValueError, match=message.replace(r"y\[", r"classes\[")):
+        StreamedRidgeClassifier().partial_fit(X[:1], ["a"], classes=labels)
+
+
+@pytest.mark.parametrize("plain", [np.arange(200) % 3, np.arange(200) % 2 == 0, np.arange(200) % 3.0])
+def test_numbers_and_truths_in_a_column_of_objects_are_labels_as_without_it(plain):
+    expected = StreamedRidgeClassifier().fit(X, plain)
+    found = StreamedRidgeClassifier().fit(X, plain.astype(object))
+    np.testing.assert_array_equal(found.classes_, expected.classes_)
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))

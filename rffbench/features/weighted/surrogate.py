@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from rffbench.arrays import FloatArray
 from rffbench.features.weighted.pool import PooledFeatures
 from rffbench.kernels import Kernel
+from rffbench.parameters import checked_labels
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState
 
@@ -102,7 +103,7 @@ class SurrogateLeverageFeatures(PooledFeatures):
     def _targets(self, y: Any) -> NDArray[np.float64]:
         """The targets that are scored: values unchanged, classes as ±1; (n,) for one target or two classes, else
         (n, t)."""
-        given = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
+        given = check_array(checked_labels(y), ensure_2d=False, dtype=None, input_name="y", estimator=self)
         if given.dtype.kind == "O":
             with suppress(ValueError, TypeError):  # numbers in a column of objects
                 given = given.astype(np.float64)
