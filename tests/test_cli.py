@@ -74,6 +74,11 @@ def test_help_names_every_command_under_what_it_is_for(rffbench):
     assert sorted(named) == sorted(cli.commands)
 
 
+@pytest.mark.parametrize("group", [(), ("datasets",), ("new",)])
+def test_help_says_what_a_command_does_without_cutting_it_off(group, rffbench):
+    assert "..." not in rffbench(*group, "--help").stdout.replace("COMMAND [ARGS]...", "")
+
+
 # ---- Looking -----------------------------------------------------------------------------------------------
 
 

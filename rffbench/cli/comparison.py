@@ -29,7 +29,7 @@ from rffbench.text import plural
 @quiet_option
 @json_option
 def compare(results: Path, tolerance: float | None, search: bool, json_file: str | None) -> int:
-    """Compare RESULTS with their reference, and methods with each other.
+    """Compare RESULTS with their reference, and their methods.
 
     The config's `reference` is a paper, with its numbers and claims, or a file that `record` wrote. The exit status is
     1 if a number is out of tolerance or a claim does not hold, and 3 if none of them was measured. Without a reference
@@ -209,7 +209,7 @@ def diff(old: str, new: str, tolerance: float, strict: bool, json_file: str | No
 @click.argument("places", nargs=-1, required=True, type=TEXT, metavar="RESULTS...")
 @json_option
 def history(places: tuple[str, ...], json_file: str | None) -> int:
-    """Show how scores moved over several RESULTS of one experiment.
+    """Show how scores moved over RESULTS of one experiment.
 
     FOLDER@REVISION is the folder of a git commit. For a single FOLDER, the history is that of the commits that changed
     its log. Every cell is searched for a change point.

@@ -28,12 +28,13 @@ from rffbench.text import plural, wrapped
 @table_options
 @quiet_option
 def fit(file: Path, metric: str | None, minutes: float, output: Path | None, reading: dict[str, Any]) -> int:
-    """From a table to a model: which kernel and map suit it, how many columns, and the model itself.
+    """Advise a kernel and a map for a table, and write the model.
 
-    FILE is a table with a row for each case and a column to predict: CSV, Excel or parquet. Kernels, feature maps and
-    sizes are tried, and for comparison a linear model, boosted trees and a constant; scores are of rows that the models
-    did not see. FOLDER gets the model (model.joblib), the same as code (model.py), and a page that explains both.
-    Ctrl-C ends the search early: the advice is then from what there is.
+    FILE is a table with a row for each case and a column to predict: CSV, Excel or parquet. The advice says which
+    kernel and map suit it, and how many columns. Kernels, feature maps and sizes are tried, and for comparison a linear
+    model, boosted trees and a constant; scores are of rows that the models did not see. FOLDER gets the model
+    (model.joblib), the same as code (model.py), and a page that explains both. Ctrl-C ends the search early: the advice
+    is then from what there is.
     """
     from rffbench.fit import advising, preparing, question, saying, trying, writing
 
@@ -95,7 +96,7 @@ def _in_lines(text: str, show: object) -> None:
 @click.option("--output", type=FILE, metavar="FILE", help="Where the predictions go. [default: printed]")
 @quiet_option
 def predict(model: Path, file: Path, output: Path | None) -> int:
-    """Predict for the rows of FILE by a model that `rffbench fit` wrote.
+    """Predict the rows of FILE by a model of `rffbench fit`.
 
     MODEL is model.joblib, or its folder. FILE needs the columns that the model was fitted to, in any order. The result
     is CSV: the label and a probability for each class (prob_<class>), or the value, row by row.

@@ -62,11 +62,11 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any], serves
 @click.command("check-method")
 @click.argument("method", metavar="METHOD", shell_complete=complete_method)
 def check_method(method: str) -> int:
-    """Check a feature map: your own, ./mine.py:MyFeatures, or one by its name.
+    """Check a feature map: your own, or one by its name.
 
-    Prints the result of each check: columns, global seeds, seed, dtype, nesting, scikit-learn's contract, and the rate
-    at which the map's kernel approaches the exact one. If the first check fails, the others are skipped. The exit
-    status is 1 if one fails.
+    Your own is FILE:CLASS, such as ./mine.py:MyFeatures. Prints the result of each check: columns, global seeds, seed,
+    dtype, nesting, scikit-learn's contract, and the rate at which the map's kernel approaches the exact one. If the
+    first check fails, the others are skipped. The exit status is 1 if one fails.
     """
     from rffbench.features.checks import check_map
 
@@ -76,11 +76,12 @@ def check_method(method: str) -> int:
 @click.command("check-kernel")
 @click.argument("kernel", metavar="KERNEL", shell_complete=complete_kernel)
 def check_kernel(kernel: str) -> int:
-    """Check a kernel: your own, ./mine.py:MyKernel, or one by its name.
+    """Check a kernel: your own, or one by its name.
 
-    Prints the result of each check: the exact form, that it is positive semi-definite, the meaning of gamma, the
-    parameters, and that the draws for random features approach the exact form at the right rate, nested. If the first
-    check fails, the others are skipped. The exit status is 1 if one fails.
+    Your own is FILE:CLASS, such as ./mine.py:MyKernel. Prints the result of each check: the exact form, that it is
+    positive semi-definite, the meaning of gamma, the parameters, and that the draws for random features approach the
+    exact form at the right rate, nested. If the first check fails, the others are skipped. The exit status is 1 if one
+    fails.
     """
     from rffbench.kernels.checks import check_kernel
 

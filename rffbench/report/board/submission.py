@@ -32,7 +32,7 @@ from rffbench.report.board.entry import BASELINE, PLANS_FULL, board_config, cost
 from rffbench.report.board.own_tables import map_tables
 from rffbench.report.board.score import scored_by
 from rffbench.report.frame import Results, load_results
-from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.report.text_table import Table
 from rffbench.trials.metrics import METRICS
 from rffbench.trials.spec import TrialSpec
 
@@ -388,7 +388,7 @@ def check_table(
                   ["dataset", "map", "columns", "trial", "difference"], stub=1)  # fmt: skip
     table.rows = [[each.dataset, each.method, str(each.n_features), str(each.trial), each.off] for each in found]
     if not found:
-        table.rows = [["all", "", "", "", NOT_RUN]]
+        table.rows = [["all", "", "", "", "none that counts"]]
     same = f"The others differ by at most {ROWS} test rows, or by {RELATIVE:g} of an error."
     table.notes = [same if found else same.replace("The others", "All scores")]
     if left := len(submission.rows) - len(again):
