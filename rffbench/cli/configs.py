@@ -94,8 +94,10 @@ def environment() -> int:
 def completion(shell: str) -> int:
     """Print the shell code that completes commands and names.
 
-    It completes commands, options, configs, datasets and methods. bash and zsh: add `eval "$(rffbench completion
-    bash)"` (or zsh) to ~/.bashrc or ~/.zshrc. fish: write it into ~/.config/fish/completions/rffbench.fish.
+    It completes commands, options, configs, datasets and methods.
+
+    bash and zsh: add `eval "$(rffbench completion bash)"` (or zsh) to ~/.bashrc or ~/.zshrc. fish: write it into
+    ~/.config/fish/completions/rffbench.fish.
     """
     complete = get_completion_class(shell)
     if complete is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas
 
 ROWS = ("csv", "arff", "xlsx", "parquet")  # kinds of files with columns that have types
+_OF_ANY_ROWS = ("delimiter", "comment", "encoding", "sheet", "skip")  # options that new rows of the same kind need, too
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
         "targets": [[sheet.name(each.number), each.number] for each in targets],
         "header": bool(sheet.names), "width": sheet.width, "decimal": content.spelling.decimal,
         "thousands": content.spelling.thousands, "missing": None if options.missing is None else [*options.missing],
+        "kind": kind, "given": {key: given[key] for key in _OF_ANY_ROWS if key in given},
     }  # fmt: skip
     called = [_name(sheet, each.number) for each in targets]
     decisions = [each for each in seen.decisions if texts is False or "than the" not in each]
@@ -83,17 +85,19 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
 
 def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) -> tuple[pandas.DataFrame, list[str]]:
     """(frame, notes): the inputs of new rows, with the columns and types of `Table.reading`. The file may be of another
-    kind, have its columns in another order, and be without the target.
+    kind, have its columns in another order, and be without the target. One of the same kind is read with the options
+    that were given for the table, such as ``skip``; ``given`` overrules them.
 
     ``notes`` are lines on columns that are not used. DataError names a column that is missing, or a cell that is no
     number where numbers were learnt from.
     """
     path = Path(path)
-    options = Options.of({"header": reading["header"] or None, "missing": reading["missing"], **given})
     with naming(path):
         kind = kind_of_content(path)
         if kind not in ROWS:
             return _new_arrays(path, kind, reading), []
+        before = reading["given"] if kind == reading.get("kind") else {}
+        options = Options.of({**before, "header": reading["header"] or None, "missing": reading["missing"], **given})
         if kind in ("parquet", "arff"):
             options = Options.of({**options.__dict__, "header": None})
         sheet = sheet_of(path, kind, options, fewest=1)

@@ -1,6 +1,7 @@
 """The same table, however it is written, is read as the same; what can be read in two ways is refused."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -276,6 +277,19 @@ def test_new_rows_have_the_columns_that_were_learnt_from_in_any_order_and_contai
     new[["size"]].to_csv(tmp_path / "c.csv", index=False)
     with pytest.raises(DataError, match=r"c\.csv: has no column 'colour', 'z'; it has size"):
         read_new_rows(tmp_path / "c.csv", learnt.reading)
+
+
+def test_new_rows_are_read_with_what_was_said_of_the_table(tmp_path):
+    table = pd.DataFrame({"größe": np.arange(40) / 8, "b": np.arange(40) % 7, "y": np.arange(40) / 4})
+    lines = "made by a tool\n1,2,3,4\n" + table.to_csv(index=False, sep="|", decimal=",")
+    given = {"skip": 2, "delimiter": "|", "encoding": "utf-16-le"}
+    learnt = read_table(file(tmp_path, "a.csv", lines.encode("utf-16-le")), **given)
+    np.testing.assert_array_equal(learnt.frame, table[["größe", "b"]])
+    reading = json.loads(json.dumps(learnt.reading))
+    pd.testing.assert_frame_equal(read_new_rows(tmp_path / "a.csv", reading)[0], learnt.frame)
+    table.to_csv(tmp_path / "b.csv", index=False)  # of another layout: said again
+    frame, _ = read_new_rows(tmp_path / "b.csv", reading, skip=0, delimiter=",", encoding="utf-8")
+    np.testing.assert_array_equal(frame, learnt.frame)
 
 
 def test_new_rows_of_one_column_and_one_row_are_read(tmp_path):
