@@ -56,7 +56,7 @@ def numbers(texts: Sequence[str], format_: str) -> np.ndarray:
 
     when = pandas.DatetimeIndex(moments(texts, format_))
     parts = {
-        "year": when.year, "month": when.month, "day": when.day, "weekday": when.weekday,
+        "year": when.year, "month": when.month, "day": when.day, "weekday": when.day_of_week,
         "hour": when.hour + when.minute / 60 + when.second / 3600,
     }  # fmt: skip
     return np.column_stack([np.asarray(parts[part], dtype=np.float64) for part in parts_of(format_)])

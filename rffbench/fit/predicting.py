@@ -90,6 +90,12 @@ def predict(model: Any, card: dict[str, Any], path: Path, tell: Tell) -> pd.Data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         P = np.asarray(model.predict_proba(inputs))
+    likeliest = np.asarray(card["classes"])[P.argmax(axis=1)]
+    if getattr(model[-1], "class_weight", None) == "balanced" and (found.astype(str) != likeliest).any():
+        tell(
+            "as a class is rare, a label is the class that is more probable in the row than among all rows, and not "
+            "always the likeliest"
+        )
     result = pd.DataFrame({card["target"][0]: found})
     for at, label in enumerate(card["classes"]):
         result[f"prob_{label}"] = P[:, at]
