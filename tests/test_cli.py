@@ -611,7 +611,7 @@ def test_why_trials_failed_is_said_with_their_methods_and_datasets(tmp_path, cap
     some = [failed(method, trial, "it is odd") for method in log.METHODS for trial in (0, 1)]
     some += [failed("RFF", 2, "no source has it:\n  mirror: no such file")]
     some += [failed("RFF", trial, f"reason {trial}") for trial in range(3, 13)]
-    folder = log.write(tmp_path / "run", log.config(), some)
+    folder = log.write(tmp_path / "run", log.config(trials=13), some)
     running.finish(folder, SimpleNamespace(ok=0, run=19, failed=19, unavailable=0), None)
     said = capsys.readouterr().err.splitlines()
     assert said[1:3] == [

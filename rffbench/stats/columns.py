@@ -97,7 +97,7 @@ def columns_needed(
     Examples
     --------
     >>> print(columns_needed([256, 512, 1024], [0.140, 0.120, 0.110], constant_loss=0.6))
-    about 2,200 columns (680 to 7,000) are within 1 % of what more columns can give
+    about 2,200 columns (720 to 6,600) are within 1 % of what more columns can give
     """
     D, L = _checked(sizes, losses, constant_loss)
     calibrated = [each for each in calibrations() if math.isclose(each.within, within)]

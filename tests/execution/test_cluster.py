@@ -204,7 +204,7 @@ def a_node(tmp_path, monkeypatch):
 
 def own_card(folder):
     """The card of a user's own file, which the client has looked at."""
-    lines = [f"{a},{a % 7},{a % 2}" for a in range(40)]
+    lines = [f"{a / 2},{a % 7},{a % 2}" for a in range(40)]
     (folder / "mine.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
     return userfile.look(folder / "mine.csv").card()
 

@@ -25,7 +25,7 @@ def config(**changes):
         "name": "synthetic",
         "title": "A synthetic experiment",
         "datasets": ["eeg"],
-        "preprocess": "minmax",
+        "preprocess": ["minmax"],
         "kernel": {"name": "gaussian", "gamma": 0.5},
         "n_features": ["1d"],
         "methods": METHODS,

@@ -107,7 +107,7 @@ def test_a_package_s_own_solver_is_found(monkeypatch):
     factory.parameters = {"depth": 3}
 
     class Point:
-        name, value = "tree", "somewhere:factory"
+        name, value, group, module = "tree", "somewhere:factory", "rffbench.solvers", "somewhere"
 
         def load(self):
             return factory
