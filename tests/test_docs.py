@@ -171,8 +171,8 @@ COMPLETE = ["README.md", "docs/estimators.md", "docs/maps.md", "docs/choose-a-ma
 
 @pytest.mark.parametrize("page", COMPLETE)
 def test_the_examples_in_python_run(page, capsys):
-    *_, example = blocks(ROOT / page, "python")
-    exec(compile(example, page, "exec"), {"__name__": "example"})
+    for example in blocks(ROOT / page, "python"):
+        exec(compile(example, page, "exec"), {"__name__": "example"})
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)

@@ -1,4 +1,4 @@
-"""Gaussian processes on features: regression with a given noise; classification, as regression on transformed labels.
+"""Gaussian processes on features: regression, with uncertainty; classification, as regression on transformed labels.
 
 The prior is f(x) = z(x)ᵀw, w ~ N(0, v·I): the kernel is v times the map's. The noise of a class takes two values, one
 in its rows and one in all others. So the Gram matrices over the rows of each class give the normal equations of every
@@ -12,13 +12,16 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, mapped
+from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.features.hooks import hook
+from rffbench.kernels.own import is_own
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import (
     WrongParameter,
@@ -32,8 +35,22 @@ from rffbench.parameters import (
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, Regressor, default_block_rows, less_origin, no_singular
+from rffbench.solvers.base import (
+    Classifier,
+    Regressor,
+    checked_rows,
+    default_block_rows,
+    less_origin,
+    no_singular,
+)
 from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.marginal_likelihood import (
+    Learn,
+    MarginalLikelihood,
+    NoiseWeighted,
+    has_bandwidth,
+    missing_variance,
+)
 
 Variance = Literal["targets", "residuals"]
 Pairs = Literal["real", "complex"]
@@ -67,6 +84,7 @@ class _FeatureGP:
     features: Any
     memory: int | None
     samples: int = 0
+    learn: Learn | None = None
     features_: Any
     timing_: dict[str, float]
 
@@ -86,7 +104,7 @@ class _FeatureGP:
     def bytes_to_fit(self, n: int, d: int, groups: int = 2) -> int:
         """About the bytes that a fit to (n, d) rows with ``groups`` classes needs besides the rows."""
         p = d if self.features is None else int(self.features.n_components)
-        dense = 8 * p * p * (3 + (groups if self.samples else 0))
+        dense = 8 * p * p * (3 + (groups if self.samples else 0) + (3 if self.learn else 0))
         block = 3 * 8 * p * min(n, default_block_rows(p))
         return max(TriangleStack.bytes_needed(groups, p) + dense + block, hook(self.features, "bytes_to_fit"))
 
@@ -169,7 +187,12 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
     """Gaussian-process regression on features, streamed over row blocks.
 
     f(x) = z(x)ᵀw + ȳ, w ~ N(0, v·I), y = f(x) + ε, ε ~ N(0, σ²). The posterior mean is ridge regression on z with the
-    penalty σ²/v.
+    penalty σ²/v. The posterior of w is N(μ, A⁻¹), A = ZᵀZ/σ² + I/v, μ = A⁻¹Zᵀ(y − ȳ)/σ²; the covariance of f at two
+    rows is z(x)ᵀA⁻¹z(x′). ``predict`` gives it on demand, of f, without the noise σ².
+
+    Far from the training rows, Nyström features of few landmarks go to 0, and so does that variance. With ``diagonal``,
+    the noise of a training row is σ² + v·(k(x, x) − ‖z(x)‖²), and new rows have the covariance of the exact prior,
+    v·(k(x, x′) − z(x)ᵀz(x′)) + z(x)ᵀA⁻¹z(x′): the FITC approximation with the exact test conditional.
 
     Parameters
     ----------
@@ -177,56 +200,210 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
     variance : v; or 'targets', the variance (with divisor n − 1) of all targets together; or 'residuals', that of the
         targets minus their means.
     pairs : 'real'; or 'complex': the columns [P | Q] are the features P + iQ, w is complex, and a prediction is the
-        real part of a model whose imaginary part is fitted to 0.
+        real part of a model whose imaginary part is fitted to 0. Then only the mean is known: there is no uncertainty.
     features : the feature map, or None for X itself.
     memory : None, or bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is
         too little.
+    learn : None; or what to learn by the marginal likelihood: 'noise', σ² and v; 'gamma', these and the kernel's γ;
+        'lengths', σ², v and a length ℓ for each input (ARD), with γ fixed. L-BFGS-B over logarithms finds a local
+        maximum. It starts at the given v; at the given lengths or 1/3, 3 or 10 times these, whichever are likeliest;
+        and at a tenth of the targets' variance for σ²: ``noise`` is not used. A step takes O(np² + p³) with p columns,
+        the gradient by γ or all lengths included for random and orthogonal Fourier features. With other maps that is
+        a central difference, two more passes for γ or each length. Draws and landmarks stay the same in the search.
+        Maps that choose frequencies by the data may choose others for another γ, which gives the likelihood steps.
+    diagonal : whether to correct the diagonal (FITC); for `NystroemFeatures` of this package's kernels.
 
     Attributes
     ----------
-    coef_ : (p,) or (targets, p) float64.
+    coef_ : μ, (p,) or (targets, p) float64.
     intercept_ : ȳ, a float or (targets,).
-    variance_ : v.
+    noise_, variance_ : σ² and v.
+    theta_ : log (σ², v), then log γ or log ℓ if they were learnt; `log_marginal_likelihood` takes it.
+    log_marginal_likelihood_value_ : log p(y − ȳ), summed over the targets; not with pairs='complex'.
     features_ : the fitted feature map, if there is one.
     timing_ : seconds in 'feature_s', 'gram_s' and 'solve_s'.
 
     References
     ----------
-    C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Section 2.1.
+    C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Sections 2.1, 2.2 and 5.4.1.
+
+    E. Snelson and Z. Ghahramani, "Sparse Gaussian processes using pseudo-inputs", NIPS 18, 2006, for ``diagonal``.
+
+    J. Quiñonero-Candela and C. Rasmussen, "A unifying view of sparse approximate Gaussian process regression", JMLR 6,
+    2005, Section 6.
     """
 
     coef_: NDArray[np.float64]
     intercept_: float | NDArray[np.float64]
+    theta_: NDArray[np.float64]
+    log_marginal_likelihood_value_: float
+    _factor: NDArray[np.float64]
+    _likelihood: MarginalLikelihood
 
     def __init__(
         self, noise: float = 0.1, *, variance: float | Variance = "targets", pairs: Pairs = "real",
-        features: Any = None, memory: int | None = None,
+        features: Any = None, memory: int | None = None, learn: Learn | None = None, diagonal: bool = False,
     ) -> None:  # fmt: skip
         self.noise = noise
         self.variance = variance
         self.pairs = pairs
         self.features = features
         self.memory = memory
+        self.learn = learn
+        self.diagonal = diagonal
+
+    def check_parameters(self) -> None:
+        """ValueError for a wrong parameter, naming it and what would be right."""
+        super().check_parameters()
+        check_choice("learn", self.learn, (None, *get_args(Learn)))
+        check_choice("diagonal", self.diagonal, (False, True))
+        own = is_own(getattr(self.features, "kernel", None))
+        if self.diagonal and (own or not isinstance(self.features, NystroemFeatures)):
+            given = "a kernel of your own" if own else type(self.features).__name__
+            raise WrongParameter("diagonal", f"must be False but for NystroemFeatures of a named kernel, got {given}")
+        if self.learn in ("gamma", "lengths"):
+            if own or not has_bandwidth(self.features):
+                given = "a kernel of your own" if own else type(self.features).__name__
+                problem = f"must be None or 'noise' without a map of rffbench and a named kernel, got {given}"
+                raise WrongParameter("learn", problem)
+            if self.learn == "gamma" and not self.features._check_kernel().has_bandwidth:
+                raise WrongParameter("learn", "must not be 'gamma': the map's kernel has no bandwidth")
+        if self.pairs == "complex" and (self.learn or self.diagonal):
+            raise WrongParameter("pairs", "must be 'real' with learn or diagonal, got 'complex'")
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         origin = self._target_origin(Y)
         near = less_origin(Y, origin)
         mean = near.mean(axis=0)
-        found = self._gather(X, y, Y, near - mean, np.zeros(len(Y), dtype=np.intp))
+        targets = near - mean
+        found = self._gather(X, y, Y, targets, np.zeros(len(Y), dtype=np.intp))
         # The variance of all targets together includes the differences of their origins.
-        of_all = near + (origin - origin[0]) if self.variance == "targets" else near - mean
-        self.variance_ = _variance_of(self.variance, of_all)
+        of_all = near + (origin - origin[0]) if self.variance == "targets" else targets
+        self.noise_, self.variance_ = float(self.noise), _variance_of(self.variance, of_all)
         with Stopwatch() as solving:
-            gram = found.grams[0].full() / self.noise
-            coef = self._posterior(gram, found.moments[0] / self.noise, self.variance_).coef
+            gram, right = found.grams[0].full(), found.moments[0]
+            del found
+            if self.pairs == "complex":
+                coef = self._posterior(gram / self.noise, right / self.noise, self.variance_).coef
+            else:
+                sums = NoiseWeighted(gram, right, float(np.square(targets).sum()), 0.0, len(targets))
+                coef = self._fit_real(X, targets, y, Y, sums)
         self.timing_["solve_s"] = solving.seconds
         self.metrics_ = {"model_size": float(len(coef))}
         mean = origin + mean
         self.coef_, self.intercept_ = (coef[:, 0], float(mean[0])) if y.ndim == 1 else (coef.T, mean)
 
+    def _fit_real(
+        self, X: Any, targets: NDArray[np.float64], y: NDArray, Y: NDArray[np.float64], sums: NoiseWeighted
+    ) -> NDArray[np.float64]:
+        """Learn what is to be learnt, and keep the posterior; returns μ (p, t)."""
+        features, plain = getattr(self, "features_", None), None if self.diagonal else sums
+        likelihood = MarginalLikelihood(X, targets, y, Y, features, plain, learn=self.learn, diagonal=self.diagonal)
+        self._likelihood, self.theta_ = likelihood, likelihood.start(self.noise_, self.variance_)
+        with no_singular():
+            if self.learn:
+                self.theta_ = likelihood.maximise(self.theta_)
+                self.noise_, self.variance_ = map(float, np.exp(self.theta_[:2]))
+                if self.features is not None:
+                    self.features_ = likelihood.map_at(self.theta_)
+            found = likelihood.of_map(likelihood.features, self.noise_, self.variance_)
+        self.log_marginal_likelihood_value_, self._factor = found.value, found.factor
+        return found.coef
+
     def _linear(self, X: Any) -> NDArray[np.float64]:
         means = self._means(X, np.atleast_2d(self.coef_).T) + self.intercept_
         return means[:, 0] if self.coef_.ndim == 1 else means
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """The posterior mean of f at X, (n,) or (n, t); with one of the two, also a second array.
+
+        ``return_std``: the standard deviation of f, of the mean's shape. An interval for a new y has the standard
+        deviation √(std² + ``noise_``). ``return_cov``: the covariance of f at the rows, (n, n) or (n, n, t).
+        """
+        if return_std and return_cov:
+            raise ValueError("at most one of return_std and return_cov can be True")
+        mean = self._outputs(X)
+        if not return_std and not return_cov:
+            return mean
+        X = self._uncertain(X)
+        if return_cov:
+            Z = self._mapped(X)
+            whitened = solve_triangular(self._factor, Z.T, lower=True, check_finite=False)
+            return mean, _for_each_target(whitened.T @ whitened + self._missing_covariance(X, Z), mean, axes=2)
+        deviations = self._deviations(X, len(self._factor), [self._factor])[:, 0]
+        if self.diagonal:
+            for part, Z, _ in self._rows(X, len(self._factor)).visit(np.arange(X.shape[0])):
+                missing = missing_variance(self.features_, checked_rows(X, part), Z)
+                deviations[part] = np.sqrt(deviations[part] ** 2 + self.variance_ * missing)
+        return mean, _for_each_target(deviations, mean, axes=1)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: RandomState = 0) -> NDArray[np.float64]:
+        """Draws of f at X from the posterior, without noise: (n, n_samples), or (n, t, n_samples) of several targets.
+
+        It draws weights, which takes O(n·p) a draw; with ``diagonal`` it needs the (n, n) covariance, too.
+        """
+        check_count("n_samples", n_samples, least=1)
+        mean = self._outputs(X)
+        X, t = self._uncertain(X), 1 if mean.ndim == 1 else mean.shape[1]
+        Z, rng = self._mapped(X), generator(seed_sequence(random_state), "posterior")
+        drawn = rng.standard_normal((len(self._factor), t * n_samples))
+        out = Z @ solve_triangular(self._factor, drawn, lower=True, trans="T", check_finite=False)
+        if self.diagonal:
+            values, vectors = eigh(self._missing_covariance(X, Z))
+            out += (vectors * np.sqrt(np.maximum(values, 0))) @ rng.standard_normal((len(Z), t * n_samples))
+        out = out.reshape(len(Z), t, n_samples)
+        return out[:, 0] + mean[:, None] if mean.ndim == 1 else out + mean[:, :, None]
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+        """log p(y − ȳ | θ), summed over the targets; with ``eval_gradient`` also its derivatives by θ, (len(θ),).
+
+        θ is as ``theta_``, which None stands for. The map of θ is fitted to the training rows, which the model refers
+        to and does not copy. They are not saved with a model: a loaded one knows the value of ``theta_`` only.
+        """
+        check_is_fitted(self)
+        self._refuse_complex()
+        if theta is None and not eval_gradient:
+            return self.log_marginal_likelihood_value_
+        if not hasattr(self, "_likelihood"):
+            raise ValueError("a loaded model has no training rows to compute the likelihood from: fit it again")
+        theta = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
+        if theta.shape != self.theta_.shape or not np.isfinite(theta).all():
+            names = ", ".join(self._likelihood.names)
+            raise ValueError(f"theta must be the logarithms of {names}: {len(self.theta_)} numbers, got {theta!r}")
+        with no_singular():
+            found = self._likelihood.at(theta)
+            return (found.value, self._likelihood.gradient(theta, found)) if eval_gradient else found.value
+
+    def _uncertain(self, X: Any) -> Any:
+        self._refuse_complex()
+        return self._validated(X)
+
+    def _refuse_complex(self) -> None:
+        if self.pairs == "complex":
+            raise WrongParameter("pairs", "must be 'real' for uncertainty and the likelihood, got 'complex'")
+
+    def _mapped(self, X: Any) -> NDArray[np.float64]:
+        """Z (n, p)."""
+        Z = np.empty((X.shape[0], len(self._factor)))
+        for part, block, _ in self._rows(X, len(self._factor)).visit(np.arange(len(Z))):
+            Z[part] = block
+        return Z
+
+    def _missing_covariance(self, X: Any, Z: NDArray[np.float64]) -> Any:
+        """v·(k(x, x′) − z(x)ᵀz(x′)), (n, n); 0 without ``diagonal``."""
+        if not self.diagonal:
+            return 0.0
+        rows = np.asarray(checked_rows(X, slice(0, len(Z))), dtype=np.float64)
+        return self.variance_ * (self.features_.kernel_(rows) - Z @ Z.T)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the reference to the training rows."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_likelihood"}
+
+
+def _for_each_target(spread: NDArray[np.float64], mean: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
+    """The spread, which all targets share, with a last axis for the targets if the mean has one."""
+    return spread if mean.ndim == 1 else np.repeat(np.expand_dims(spread, axes), mean.shape[1], axis=axes)
 
 
 class FeatureGPClassifier(_FeatureGP, Classifier):
