@@ -38,6 +38,7 @@ START = 0.1  # the noise at the start, in variances of the targets
 STARTS = (1.0, 1 / 3, 3.0, 10.0)  # times the given length: the likeliest is the start
 TIMES = 1e6  # the prior variance lies within this factor of its start
 LONGER = 1e3  # and so do lengths
+UNLIKELY = 1e10  # the loss where it cannot be computed: a line search turns back
 STEPS = 200
 
 
@@ -226,6 +227,16 @@ class MarginalLikelihood:
 
     # ---- The largest value ----
 
+    def _tried(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]] | None:
+        """Value and gradient at θ; None if numbers overflow there, or a matrix is not positive any more."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = self.at(theta)
+                gradient = self.gradient(theta, found)
+        except (LinAlgError, ValueError):
+            return None
+        return (found.value, gradient) if np.isfinite([found.value, *gradient]).all() else None
+
     def maximise(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """θ of a local maximum, by L-BFGS-B from ``theta``, with the noise START and the best of STARTS. It lies within
         NOISES, TIMES and LONGER of the targets' variance and the start. `Fallback` warns if the search ends early."""
@@ -239,19 +250,17 @@ class MarginalLikelihood:
         if self._template is not None:  # where k(x, x′) is nearly 0 for all pairs, the likelihood is flat
             by_length = -power if self.learn == "gamma" else 1
             starts = [np.concatenate([theta[:2], theta[2:] + by_length * np.log(times)]) for times in STARTS]
-            theta = max(starts, key=lambda start: self.at(start).value)
+            theta = max(starts, key=lambda start: (self._tried(start) or (-np.inf,))[0])
         best, size = (np.inf, theta), self.targets.size
 
         def loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             nonlocal best
-            try:
-                found = self.at(theta)
-            except LinAlgError:
-                return 1e10, np.zeros(len(theta))
-            gradient = self.gradient(theta, found)
-            if -found.value < best[0]:
-                best = -found.value, theta.copy()
-            return -found.value / size, -gradient / size
+            found = self._tried(theta)
+            if found is None:
+                return UNLIKELY, np.zeros(len(theta))
+            if -found[0] < best[0]:
+                best = -found[0], theta.copy()
+            return -found[0] / size, -found[1] / size
 
         options = {"maxiter": STEPS, "ftol": 1e-12, "gtol": 1e-7}
         done = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
