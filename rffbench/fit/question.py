@@ -100,7 +100,9 @@ def _codes(path: Path, name: str, labels: NDArray) -> tuple[NDArray, NDArray]:
     if len(classes) > MOST_CLASSES:
         numbers = pd.to_numeric(pd.Series(labels), errors="coerce").notna().to_numpy()
         hint = "; give another column with --target, or --metric rmse if they are numbers"
-        if 2 * numbers.sum() > len(labels):
+        if numbers.all():
+            hint = ", and all are numbers: --metric rmse (or mae, r2) predicts them as such"
+        elif 2 * numbers.sum() > len(labels):
             row = int((~numbers).argmax())
             hint = f", and most are numbers, but not {labels[row]!r} in row {row + 1}: correct such values, or leave " \
                    "their rows out"  # fmt: skip
