@@ -121,12 +121,14 @@ def about_rows(search: Search) -> list[str]:
 
 
 def not_tried(search: Search) -> list[str]:
-    """What there was no time for, in a line."""
+    """What there was no time for, and what failed, in a line."""
     if search.interrupted:
         return ["Stopped by Ctrl-C: other kernels, maps and sizes were not tried."]
     names = list(dict.fromkeys(search.not_tried))
     if not names:
         return ["All that was planned was tried."]
-    lines = [f"Not tried, for want of time: {first_of(names, most)}." for most in range(len(names), 0, -1)]
-    short = f"Not tried, for want of time: {len(names)} other kernels, maps and sizes."
+    some_failed = any(name.endswith("(failed)") for name in names)
+    why = "Left out, for want of time or failed" if some_failed else "Not tried, for want of time"
+    lines = [f"{why}: {first_of(names, most)}." for most in range(len(names), 0, -1)]
+    short = f"{why}: {len(names)} other kernels, maps and sizes."
     return [next((line for line in lines if len(line) <= WIDTH), short)]
