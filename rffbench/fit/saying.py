@@ -72,7 +72,7 @@ def table(metric: Metric, rows: list[Row]) -> list[str]:
         error = f" ± {metric.shown(each.error):.{decimals}f}" if math.isfinite(each.error) else ""
         score = f"{metric.shown(each.score):.{decimals}f}{error}"
         shown.append((each.name, f"{each.columns:,}" if each.columns else "", score, f"{each.seconds:.2g}"))
-    header = ("columns: computed from a row", "columns", f"{metric.title} ± s.e.", "seconds")
+    header = ("columns are numbers made of a row", "columns", f"{metric.title} ± s.e.", "seconds")
     widths = [max(len(cell) for cell in column) for column in zip(header, *shown, strict=True)]
     return [
         "  ".join(

@@ -357,7 +357,7 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """log p(y − ȳ | θ), summed over the targets; with ``eval_gradient`` also its derivatives by θ, (len(θ),).
 
-        θ is as ``theta_``, which None stands for. The map of θ is fitted to the training rows, which the model refers
+        θ is ordered as ``theta_``, its default. The map of θ is fitted to the training rows, which the model refers
         to and does not copy. They are not saved with a model: a loaded one knows the value of ``theta_`` only.
         """
         check_is_fitted(self)

@@ -281,7 +281,7 @@ def _scales_with_lengths(features: Any) -> bool:
 
 
 def _frozen(features: Any) -> Any:
-    """A map with the draws and landmarks of the fitted ``features`` whatever its bandwidth."""
+    """A map with the draws and landmarks of the fitted ``features``, and a bandwidth that can be set."""
     fixed = clone(features).set_params(kernel=features.kernel_, gamma=1.0)
     if isinstance(features, NystroemFeatures):
         landmarks = features.points_ if features.landmarks_ is None else features.landmarks_
