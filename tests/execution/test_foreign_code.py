@@ -112,6 +112,7 @@ def test_in_workers_a_misdeed_changes_no_other_method(alone, tmp_path):
             assert (row["status"], row["error"]["type"]) == ("error", "ChangedRows"), row["method"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["top", "fit", "transform"])
 def test_in_one_process_what_can_be_undone_is_undone(alone, tmp_path, place):
     places, before = [(deed, place) for deed in ANYWHERE], surroundings()

@@ -38,7 +38,10 @@ TABLE = table()
 TARGETS = {"number": "number", "several": "number,other", "rare": "rare", "three": "three"}
 
 
-@pytest.fixture(scope="module", params=TARGETS)
+@pytest.fixture(
+    scope="module",
+    params=["number", *(pytest.param(each, marks=pytest.mark.slow) for each in TARGETS if each != "number")],
+)
 def search(request, tmp_path_factory):
     """A search of the first candidates, kernel ridge and kernels of another form, in three divisions."""
     targets = TARGETS[request.param].split(",")
