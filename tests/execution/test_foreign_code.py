@@ -101,7 +101,7 @@ def judged(rows, alone, places):
     assert len(rows) == 2 * (len(BUILT_IN) + 1 + len(places))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_workers_a_misdeed_changes_no_other_method(alone, tmp_path):
     before = surroundings()
     rows = run(tmp_path, {**own(tmp_path, PLACES), **BUILT_IN}, LocalExecutor(workers=2, time_limit=60))

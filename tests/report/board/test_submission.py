@@ -456,12 +456,24 @@ def test_a_map_that_patches_the_judge_is_refused_as_one_is_that_has_other_scores
         assert "passed" not in checked.stdout + checked.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="needs the data of phoneme: RFFBENCH_MIRROR")
 @pytest.mark.parametrize("without", [False, True])
 def test_the_scores_that_a_map_has_pass(tmp_path, rffbench, without):
     (tmp_path / "mine.py").write_text(MINE)
-    rffbench("board", "./mine.py:Mine", "--datasets", "phoneme", "--save", "saved", "--workers", "1", limit=500, **DATA)
+    rffbench(
+        "board",
+        "./mine.py:Mine",
+        "--datasets",
+        "phoneme",
+        "--save",
+        "saved",
+        "--workers",
+        "1",
+        "--anyway",
+        limit=500,
+        **DATA,
+    )
     words = ["board", "--check", "saved", *(["--without-sandbox"] if without else [])]
     checked = rffbench(*words, limit=500, **DATA)
     assert (checked.returncode, checked.stdout.splitlines()[-1][:7]) == (0, "passed:")
