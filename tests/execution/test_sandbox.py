@@ -7,12 +7,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
 from rffbench.execution import sandbox as module
 from rffbench.execution.sandbox import Sandbox, sandbox, shows, start_command
+from tests.helpers.processes import comes
 
 PROBE = r"""
 import ctypes, json, os, socket, sys
@@ -180,16 +180,9 @@ def test_it_ends_with_the_process_that_started_it(kind, tmp_path_factory):
     starter = f"import subprocess, time; subprocess.Popen({inner!r}); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", starter]) as process:
         look = ["pgrep", "-f", f"^sleep {marker}$"]
-        assert _until(lambda: subprocess.run(look, capture_output=True).stdout != b"")
+        assert comes(lambda: subprocess.run(look, capture_output=True).stdout != b"")
         process.kill()
-    assert _until(lambda: subprocess.run(look, capture_output=True).stdout == b"")
-
-
-def _until(holds, seconds=60.0):
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends and not holds():
-        time.sleep(0.1)
-    return holds()
+    assert comes(lambda: subprocess.run(look, capture_output=True).stdout == b"")
 
 
 def test_without_namespaces_there_is_none(monkeypatch):

@@ -4,7 +4,6 @@ import inspect
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from rffbench.execution.sandbox_map import command_of, described, stand_in
 from rffbench.features import make_features
 from rffbench.trials import metrics
 from tests.helpers.own_map import MINE
+from tests.helpers.processes import comes
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.where(X[:, 0] > 0, 1, -1)
@@ -170,16 +170,9 @@ def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
     )
     look = ["pgrep", "-f", f"^sleep {marker}$"]
     with subprocess.Popen([sys.executable, "-c", ask]) as process:
-        assert _until(lambda: subprocess.run(look, capture_output=True).stdout != b"")
+        assert comes(lambda: subprocess.run(look, capture_output=True).stdout != b"")
         process.kill()
-    assert _until(lambda: subprocess.run(look, capture_output=True).stdout == b"")
-
-
-def _until(holds, seconds=60.0):
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends and not holds():
-        time.sleep(0.1)
-    return holds()
+    assert comes(lambda: subprocess.run(look, capture_output=True).stdout == b"")
 
 
 def test_a_map_says_in_the_sandbox_what_it_takes(sandboxed, tmp_path, kind):
