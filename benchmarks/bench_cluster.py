@@ -14,7 +14,7 @@ from benchmarks.cluster_work import TRIAL_S
 from benchmarks.measure import disturbed, result, single
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
-from rffbench.process import private_memory
+from rffbench.io.process import private_memory
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 WORKERS = 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.measure import result, single
 from rffbench import data
-from rffbench.process import Contention, peak_memory, reset_peak
+from rffbench.io.process import Contention, peak_memory, reset_peak
 from rffbench.solvers.iterative.falkon import FalkonClassifierCV
 
 SPLIT = {"rule": "random", "train": 464_809, "test": 116_203}

@@ -19,8 +19,8 @@ from rffbench import RandomFourierFeatures
 from rffbench.data.rows import Rows
 from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
+from rffbench.io.process import Contention, peak_memory, private_memory
 from rffbench.linalg.trigonometric import warm_up
-from rffbench.process import Contention, peak_memory, private_memory
 from rffbench.report.slopes import exponents
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials.spec import TrialResult, TrialSpec

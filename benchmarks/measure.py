@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numba
 from threadpoolctl import threadpool_limits
 
-from rffbench.process import Contention, peak_memory, reset_peak
+from rffbench.io.process import Contention, peak_memory, reset_peak
 
 Bound = Literal["at least", "at most"]
 BLAS_AWAKE_S = 0.05  # OpenBLAS's threads wait for more work in a busy loop for up to 2^26 ticks

@@ -17,11 +17,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
 from rffbench import data
+from rffbench.arguments.seeds import feature_stream, generator
 from rffbench.features import make_features
 from rffbench.features.base import draw_frequencies
 from rffbench.kernels import make_kernel
 from rffbench.linalg.trigonometric import fourier_columns
-from rffbench.seeds import feature_stream, generator
 from rffbench.trials.spec import TrialSpec
 
 SCORE_LAMBDA = 0.05

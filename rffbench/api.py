@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.terminal import is_terminal
+from rffbench.io.terminal import is_terminal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ def load(folder: str | PathLike[str]) -> Results:
 def _given(argument: str, value: Any) -> Any:
     """An argument as plain data: its numbers may be NumPy's."""
     from rffbench.config.plain import plain
-    from rffbench.yamlfile import Misplaced, dotted
+    from rffbench.io.yamlfile import Misplaced, dotted
 
     try:
         return plain(value)

@@ -1,13 +1,19 @@
 """The errors a user can cause or meet, each with the exit status the command line gives it."""
 
 import difflib
+import errno
 import signal
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rffbench.files import OF_THE_DISK
-from rffbench.text import amount
+# Errors of a broken or missing disk, or of one on another machine: the file may be whole.
+OF_THE_DISK = {
+    getattr(errno, name)
+    for name in ("EIO", "EREMOTEIO", "ESTALE", "ENODEV", "ENXIO", "ENOMEDIUM", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN",
+                 "EHOSTUNREACH", "ENOLINK", "ECOMM", "ESHUTDOWN", "ECONNRESET", "ECONNABORTED", "EBADMSG", "EUCLEAN")
+    if hasattr(errno, name)
+}  # fmt: skip
 
 
 class RffbenchError(Exception):
@@ -74,6 +80,13 @@ class Fallback(UserWarning):
 
 class LeftOut(UserWarning):
     """A report passes over something that it cannot read; the message names it."""
+
+
+def amount(size: float) -> str:
+    """A number of bytes: ``510 kB``, ``35 MB``, ``6.20 GB``."""
+    if size >= 1e9:
+        return f"{size / 1e9:.2f} GB"
+    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 
 def refusals(check: Callable[[Any], object], values: Iterable[Any]) -> list[str]:

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from tqdm import tqdm
 
+from rffbench.arguments.seeds import generator, stream
 from rffbench.config.loading import load_experiment
 from rffbench.features.base import fitted
 from rffbench.labels import SURROGATE
 from rffbench.papers import load_reference
 from rffbench.report.frame import load_protocols
-from rffbench.seeds import generator, stream
 from rffbench.solvers.ridge.fold_statistics import fold_bounds
 from rffbench.trials.problem import Problem
 from rffbench.trials.spec import TrialSpec

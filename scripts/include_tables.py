@@ -13,7 +13,7 @@ from pathlib import Path
 from rffbench.config import catalogue
 from rffbench.features import FEATURES, served
 from rffbench.kernels import KERNELS, NAMED
-from rffbench.parts import LETTERS, letters_of
+from rffbench.plugins.parts import LETTERS, letters_of
 from rffbench.solvers import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent

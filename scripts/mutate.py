@@ -29,9 +29,7 @@ COPIED = ("rffbench", "tests", "configs", "datasets", "benchmarks", "pyproject.t
 
 # What a module promises is tested in these files.
 TESTS = {
-    "units.py": ["test_units.py"],
-    "seeds.py": ["test_seeds.py"],
-    "identity.py": ["test_identity.py"],
+    "arguments/seeds.py": ["arguments/test_seeds.py"],
     "kernels/shift_invariant.py": ["kernels/test_every_kernel.py"],
     "report/analyses/error_bounds.py": ["report/analyses/test_error_bounds.py"],
     "report/significance.py": ["report/test_tables.py", "report/test_statistics.py", "report/test_compare.py"],

@@ -27,6 +27,7 @@ from rffbench.config.grid import Grid
 from rffbench.config.loading import load_resolved
 from rffbench.execution.log import log_files, read_rows
 from rffbench.execution.manifest import runs_of
+from rffbench.io.text import plural
 from rffbench.papers import Reference, references, role_of
 from rffbench.report.agreement import lean
 from rffbench.report.cells import (
@@ -47,7 +48,6 @@ from rffbench.report.escape import from_csv_cell
 from rffbench.report.significance import LEVEL
 from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED
 from rffbench.report.writeup import CSV_COLUMNS
-from rffbench.text import plural
 from rffbench.trials.metrics import METRICS, PERCENT
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
-from rffbench.parts import MapServes
+from rffbench.plugins.parts import MapServes
 
 
 class AddedFeatures(RandomFourierFeatures):
@@ -40,7 +40,7 @@ SOLVER = '''
 
 from typing import Any
 
-from rffbench.parts import SolverServes, serves
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 
 

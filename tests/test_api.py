@@ -190,7 +190,12 @@ def test_the_notebook_runs_as_it_is(tmp_path):
 
 def test_pages_name_no_other_place_to_derive_from():
     root = DOCS.parent
-    for page in [*root.glob("docs/*.md"), root / "README.md", root / "CONTRIBUTING.md", root / "rffbench/skeletons.py"]:
+    for page in [
+        *root.glob("docs/*.md"),
+        root / "README.md",
+        root / "CONTRIBUTING.md",
+        root / "rffbench/plugins/skeletons.py",
+    ]:
         if page.name in ("changelog.md",):
             continue
         lines = [line for line in page.read_text().splitlines() if line.lstrip().startswith("from rffbench.")]

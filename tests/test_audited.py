@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist
 
-from rffbench import RandomFourierFeatures, files
+from rffbench import RandomFourierFeatures
 from rffbench.data import load_card, store
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import ASIDE, TrialLog
 from rffbench.execution.manifest import write_whole
+from rffbench.io import files
+from rffbench.io.process import peak_memory
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
-from rffbench.process import peak_memory
 from rffbench.report import frame
 from rffbench.report.analyses.lambda_scales import path_distances
 from rffbench.report.compare import compare, mean_costs

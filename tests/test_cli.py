@@ -628,7 +628,7 @@ def test_what_is_found_in_a_folder_that_cannot_be_written_is_printed(environment
     code = (
         "import errno, pathlib, sys; import rffbench.cli as cli\n"
         "def refuse(path, *_, **__): raise OSError(errno.EROFS, 'Read-only file system', str(path))\n"
-        "import rffbench.files as files; files.replace = refuse\n"
+        "import rffbench.io.files as files; files.replace = refuse\n"
         "pathlib.Path.write_text = refuse; sys.argv = ['rffbench', *sys.argv[1:]]; cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code, command, wide], env=environment, capture_output=True, text=True)

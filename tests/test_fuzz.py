@@ -27,14 +27,14 @@ from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, read_rows
 from rffbench.execution.manifest import runs_of
+from rffbench.io.resources import resource_folder
+from rffbench.io.text import BYTES, SECONDS, quantity
 from rffbench.papers.recorded import load_own
 from rffbench.report.claims import load_claims
 from rffbench.report.frame import load_protocols
 from rffbench.report.summary import summarise
 from rffbench.report.table import make_table
 from rffbench.report.typeset import to_latex
-from rffbench.resources import resource_folder
-from rffbench.text import BYTES, SECONDS, quantity
 from tests.helpers.faults import CONFIG, HOSTILE
 from tests.helpers.small_trials import spec
 

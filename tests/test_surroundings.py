@@ -95,7 +95,7 @@ def test_a_map_that_is_never_put_away_is_refused_by_name_and_line(tmp_path, rffb
 FAULTS = """
 import resource
 import numpy as np
-from rffbench.process import keep_freed_memory
+from rffbench.io.process import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -9,12 +9,12 @@ import pytest
 from numpy.random import SeedSequence
 
 from rffbench import RandomFourierFeatures
+from rffbench.arguments.rowsource import dense_rows
 from rffbench.errors import ConfigError
 from rffbench.features import FEATURES, MAPS, make_features, served
 from rffbench.features.dot_product import FEATURES as DOT_PRODUCT
 from rffbench.kernels import kernel_class
-from rffbench.parts import kernels_served
-from rffbench.rowsource import dense_rows
+from rffbench.kernels.served import kernels_served
 from rffbench.solvers import SOLVERS, make_solver
 
 PINS = Path(__file__).parent / "versions.json"  # of every name: its version, and the hash of what it gives

@@ -2,13 +2,13 @@
 
 import numba
 import numpy as np
+from rffbench.parts import MapServes
+from rffbench.seeds import generator, seed_sequence
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
 from rffbench.kernels import GaussianKernel, LaplacianKernel
-from rffbench.parts import MapServes
 from rffbench.plugin import FourierFeatures
-from rffbench.seeds import generator, seed_sequence
 
 
 class ModifiedLeverageFeatures(FourierFeatures):

@@ -21,8 +21,8 @@ from rffbench.cli.output import Download, Progress, echo, name_files, note, say,
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, note_decisions, reasons_of_failures, telling_failures
 from rffbench.errors import ConfigError
+from rffbench.io.text import plural
 from rffbench.plugins import ownfile
-from rffbench.text import plural
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment

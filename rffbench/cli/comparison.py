@@ -11,8 +11,8 @@ from rffbench.cli.folders import if_writable, in_every, left_out, pass_over
 from rffbench.cli.options import FILE, POINTS, TEXT, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, say, width, write_json, write_json_text
 from rffbench.errors import ConfigError, DataError
-from rffbench.files import named
-from rffbench.text import plural
+from rffbench.io.files import named
+from rffbench.io.text import plural
 
 
 @click.command()

@@ -25,7 +25,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def complete_config(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.resources import shipped_configs
+    from rffbench.io.resources import shipped_configs
 
     return _named(shipped_configs(), begun)
 

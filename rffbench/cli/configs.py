@@ -12,7 +12,7 @@ from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import TEXT
 from rffbench.cli.output import echo, room, say, write_json
 from rffbench.errors import ConfigError, refusals
-from rffbench.text import duration, plural
+from rffbench.io.text import duration, plural
 
 LONGEST_M = 60_000.0  # minutes; a dry run counts trials beyond the memory, too, which take years
 

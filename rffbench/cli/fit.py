@@ -12,7 +12,7 @@ from rffbench.cli.options import FILE, POINTS, quiet_option, table_options
 from rffbench.cli.output import TimeLeft, echo, note, say, width
 from rffbench.cli.streams import INTERRUPTED
 from rffbench.errors import ConfigError
-from rffbench.text import plural, wrapped
+from rffbench.io.text import plural, wrapped
 
 
 @click.command()
@@ -101,8 +101,8 @@ def predict(model: Path, file: Path, output: Path | None) -> int:
     MODEL is model.joblib, or its folder. FILE needs the columns that the model was fitted to, in any order. The result
     is CSV: the label and a probability for each class (prob_<class>), or the value, row by row.
     """
-    from rffbench import files
     from rffbench.fit import predicting, preparing
+    from rffbench.io import files
 
     preparing.check_libraries()
     fitted, card = predicting.load(model, note)

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, TextIO
 import click
 
 from rffbench.cli.options import ONLY_JSON, QUIET
-from rffbench.files import named
-from rffbench.terminal import LinesAboveBar, is_terminal
-from rffbench.text import duration, printable
+from rffbench.io.files import named
+from rffbench.io.terminal import LinesAboveBar, is_terminal
+from rffbench.io.text import duration, printable
 
 
 def name_files(paths: Sequence[Path]) -> None:

@@ -105,7 +105,7 @@ def new(kind: str, name: str) -> int:
     A method is a feature map in NAME.py; a dataset is the card NAME.yaml with a data file; an experiment is the config
     NAME.yaml.
     """
-    from rffbench.skeletons import class_name, write_skeleton
+    from rffbench.plugins.skeletons import class_name, write_skeleton
 
     name_files(write_skeleton(kind, name, Path()))
     say(

@@ -14,7 +14,7 @@ from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import COUNT, FILE, TEXT, json_option, quiet_option
 from rffbench.cli.output import Progress, echo, name_files, note, say, width, write_json
 from rffbench.errors import ConfigError, DataError, EnvironmentFault
-from rffbench.text import first_of, plural
+from rffbench.io.text import first_of, plural
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment

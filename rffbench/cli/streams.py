@@ -12,7 +12,7 @@ import sys
 from typing import NoReturn
 
 from rffbench.cli.output import Progress
-from rffbench.text import spelt_out
+from rffbench.io.text import spelt_out
 
 INTERRUPTED = 130
 

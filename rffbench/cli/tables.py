@@ -11,7 +11,7 @@ from rffbench.cli.completion import complete_metric
 from rffbench.cli.folders import if_writable, in_every
 from rffbench.cli.options import FILE, POINTS, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, width, write_json
-from rffbench.files import named
+from rffbench.io.files import named
 
 FORMATS = ("png", "pdf", "svg")
 

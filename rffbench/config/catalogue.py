@@ -10,7 +10,8 @@ from rffbench import features, solvers
 from rffbench.errors import ConfigError, unknown
 from rffbench.features.hooks import hook
 from rffbench.kernels import KERNELS, NAMED, kernel_class
-from rffbench.parts import TASKS, kernels_served, needed, printed, serves_kernel
+from rffbench.kernels.served import kernels_served, needed, serves_kernel
+from rffbench.plugins.parts import TASKS, printed
 from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import METRICS
 from rffbench.trials.scores import SCORES, task_of

@@ -9,7 +9,7 @@ from rffbench.config.grid import Grid
 from rffbench.config.places import located
 from rffbench.config.values import DEFAULT, repeated
 from rffbench.errors import unknown
-from rffbench.yamlfile import Misplaced
+from rffbench.io.yamlfile import Misplaced
 
 
 def check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], what: str) -> None:

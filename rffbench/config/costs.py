@@ -1,5 +1,5 @@
 """The cost of trials before they run: multiply-adds, other seconds, and bytes of memory. The formulas come from
-``serves`` of the map and the solver (`rffbench.parts`).
+``serves`` of the map and the solver (`rffbench.plugins.parts`).
 
 Counts are in multiply-adds of a matrix product; a slower operation, such as a cosine, counts as several. A solver whose
 work depends on the data's values has a usual count, or None.
@@ -12,18 +12,18 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal
 
+from rffbench.arguments.parameters import TIMES_MEDIAN, is_chosen, is_chosen_once
 from rffbench.data.cards import Card, load_card, with_split
 from rffbench.data.split import appended_rows, held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.hooks import hook, makes_sparse
+from rffbench.io.text import canonical_json
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
-from rffbench.parameters import TIMES_MEDIAN, is_chosen, is_chosen_once
-from rffbench.parts import TRIGONOMETRY, declared, evaluated
+from rffbench.plugins.parts import TRIGONOMETRY, declared, evaluated
 from rffbench.solvers import NONE, cross_validates, make_solver, served, uses_kernel
 from rffbench.solvers.base import default_block_rows
-from rffbench.text import canonical_json
 from rffbench.trials.held_out import FOLDS
 from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import BRIEF_S
@@ -278,7 +278,7 @@ def _fitting(spec: TrialSpec, *parts: Literal["fit_sums", "fit_cost"]) -> float:
 
 
 def _letters(spec: TrialSpec) -> dict[str, float]:
-    """The letters of the formulas of the spec's map and solver (`rffbench.parts.LETTERS`)."""
+    """The letters of the formulas of the spec's map and solver (`rffbench.plugins.parts.LETTERS`)."""
     card, features, columns = load_card(spec.dataset), _features(spec), _columns(spec)
     penalties, folds = spec.solver.get("lambda", 1.0), spec.solver.get("folds", 1)
     values = len(penalties) if isinstance(penalties, list) else 1

@@ -35,9 +35,9 @@ from rffbench.config.costs import (
 )
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
-from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.errors import ConfigError, MemoryBudgetError, amount
+from rffbench.io.text import canonical_json, duration, plural
 from rffbench.linalg.threads import thread_count
-from rffbench.text import amount, canonical_json, duration, plural
 from rffbench.trials.spec import TrialSpec
 
 Row = Mapping[str, Any]

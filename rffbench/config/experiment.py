@@ -25,7 +25,6 @@ from pydantic import (
     model_validator,
 )
 
-from rffbench import yamlfile
 from rffbench.config import methodfiles
 from rffbench.config.checks import check_fitted, check_grid, check_inputs, check_mapping
 from rffbench.config.grid import OF_METHOD, Grid
@@ -59,9 +58,10 @@ from rffbench.config.values import (
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.userfile import without_folders
 from rffbench.errors import unknown
-from rffbench.text import canonical_json
+from rffbench.io import yamlfile
+from rffbench.io.text import canonical_json
+from rffbench.io.yamlfile import Misplaced, pattern
 from rffbench.trials.spec import LATER, Timing, TrialSpec
-from rffbench.yamlfile import Misplaced, pattern
 
 # Maps that use no data: the default baselines of significance.
 BASELINE_FEATURES = ("fourier", "qmc")

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
 from rffbench.config.values import DEFAULT, listed
+from rffbench.io.text import canonical_json
 from rffbench.labels import shown_labels, stored_features
 from rffbench.plugins import ownfile
-from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 
 # A method's entries, besides its map's parameters.

@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rffbench import yamlfile
 from rffbench.config import methodfiles
 from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid, asked_for
@@ -19,11 +18,12 @@ from rffbench.config.plain import plain
 from rffbench.data.cards import Card, add_card, load_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.features import MAPS
+from rffbench.io import yamlfile
+from rffbench.io.yamlfile import Misplaced, counted, dotted
 from rffbench.labels import shown_label
 from rffbench.solvers import SOLVERS
 from rffbench.trials.scores import SCORES, metrics_of
 from rffbench.trials.spec import TrialSpec
-from rffbench.yamlfile import Misplaced, counted, dotted
 
 
 def load_experiment(config: str | Path) -> Experiment:
@@ -81,7 +81,7 @@ def _metrics_of(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def _find(config: str | Path) -> Path:
-    from rffbench.resources import shipped_configs
+    from rffbench.io.resources import shipped_configs
 
     path = Path(config)
     if path.is_file():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rffbench.arguments.parameters import is_chosen, is_chosen_once, is_rule
 from rffbench.config.grid import Grid
 from rffbench.config.places import located
 from rffbench.config.values import DEFAULT, MOST_FEATURES
@@ -15,10 +16,11 @@ from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
 from rffbench.features.hooks import hook
 from rffbench.flaws import check_flaws
+from rffbench.io.text import plural
+from rffbench.io.yamlfile import Misplaced
 from rffbench.kernels import kernel_argument, kernel_of
 from rffbench.kernels.checks import check_own_kernel
-from rffbench.parameters import is_chosen, is_chosen_once, is_rule
-from rffbench.parts import declared
+from rffbench.plugins.parts import declared
 from rffbench.solvers import (
     SOLVERS,
     check_features,
@@ -28,10 +30,8 @@ from rffbench.solvers import (
     make_solver,
     uses_kernel,
 )
-from rffbench.text import plural
 from rffbench.trials.metrics import CURVES, check_measurable
 from rffbench.trials.scores import check_given
-from rffbench.yamlfile import Misplaced
 
 
 @dataclass(frozen=True)

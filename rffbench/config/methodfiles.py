@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.errors import unreadable
-from rffbench.files import read_regular
+from rffbench.io.files import read_regular
+from rffbench.io.yamlfile import Misplaced
 from rffbench.plugins import ownfile
-from rffbench.yamlfile import Misplaced
 
 Config = dict[str, Any]
 Place = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from rffbench.errors import ConfigError
-from rffbench.yamlfile import Misplaced, problem
+from rffbench.io.yamlfile import Misplaced, problem
 
 Value = TypeVar("Value")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rffbench.yamlfile import DEEPEST, MOST_VALUES, Misplaced
+from rffbench.io.yamlfile import DEEPEST, MOST_VALUES, Misplaced
 
 Place = tuple[str | int, ...]
 

@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.config.grid import OF_METHOD
 from rffbench.config.places import located
 from rffbench.config.values import (
@@ -32,8 +33,7 @@ from rffbench.config.values import (
     by_key,
     once,
 )
-from rffbench.parameters import TIMES_MEDIAN
-from rffbench.yamlfile import Misplaced
+from rffbench.io.yamlfile import Misplaced
 
 if TYPE_CHECKING:
     from rffbench.kernels import Kernel as ExactKernel

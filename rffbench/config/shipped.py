@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from rffbench.resources import resource_folder, shipped_configs
+from rffbench.io.resources import resource_folder, shipped_configs
 
 CARD = "README.md"  # of a folder: a heading, and a sentence that says what its configs are
 INDEX = "index.csv"

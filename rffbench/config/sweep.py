@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
-from rffbench import yamlfile
 from rffbench.config.values import dataset_name
-from rffbench.yamlfile import Misplaced, shown
+from rffbench.io import yamlfile
+from rffbench.io.yamlfile import Misplaced, shown
 
 NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own

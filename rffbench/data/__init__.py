@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rffbench.arguments.rowsource import row_blocks
 from rffbench.data import repeats, shards, store, streams, userfile
 from rffbench.data.cards import Card, card_names, load_card, with_split
 from rffbench.data.fetch import Progress, cache_folder
@@ -20,7 +21,6 @@ from rffbench.data.streams import Stream, Targets
 from rffbench.data.userfile import reference
 from rffbench.errors import ConfigError
 from rffbench.linalg.centring import origin_of
-from rffbench.rowsource import row_blocks
 
 __all__ = [
     "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "data_hash", "describe", "ensure",

@@ -24,7 +24,6 @@ from pydantic import (
     model_validator,
 )
 
-from rffbench import yamlfile
 from rffbench.data.cells import identity
 from rffbench.data.dates import parts_of
 from rffbench.data.formats import (
@@ -40,10 +39,11 @@ from rffbench.data.formats import (
     Source,
 )
 from rffbench.errors import ConfigError, unknown
+from rffbench.io import yamlfile
+from rffbench.io.resources import resource_folder
+from rffbench.io.text import canonical_json
+from rffbench.io.yamlfile import Misplaced
 from rffbench.plugins.guarded import load_added
-from rffbench.resources import resource_folder
-from rffbench.text import canonical_json
-from rffbench.yamlfile import Misplaced
 
 ENTRY_POINTS = "rffbench.datasets"
 FOLDERS = "RFFBENCH_DATASETS"  # folders of a user's own cards, separated as in PATH

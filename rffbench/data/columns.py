@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rffbench import yamlfile
 from rffbench.data import dates
 from rffbench.data.cells import Spelling, label_order, merged, number
 from rffbench.errors import ConfigError, unknown
+from rffbench.io import yamlfile
 
 MOST_CATEGORIES = 1000  # different words of a column; `onehot` makes a column of each
 FEWEST_IDS = 20  # rows from which values that are all different say something

@@ -20,7 +20,7 @@ from rffbench.data.cells import MISSING, number
 from rffbench.data.marks import is_number
 from rffbench.data.texts import LINE_SHOWN, Lines
 from rffbench.errors import DataError
-from rffbench.text import in_one_line
+from rffbench.io.text import in_one_line
 
 DELIMITERS = (",", "\t", ";", "|", " ")
 DELIMITER_NAMES = {"\t": "tab", " ": "blanks", ",": "comma", ";": "semicolon", "|": "|"}

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
-from rffbench import files
 from rffbench.data import openml
 from rffbench.data.cards import Card
 from rffbench.data.formats import File, Source
 from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content, packed_by
-from rffbench.errors import DataError, DataUnavailable
-from rffbench.text import amount, duration
+from rffbench.errors import DataError, DataUnavailable, amount
+from rffbench.io import files
+from rffbench.io.text import duration
 
 Progress = Callable[[str, int, int | None], None]
 """Called with (file name, bytes so far, bytes in all or None if the server does not say)."""

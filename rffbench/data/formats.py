@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, model_validator
 
-from rffbench import yamlfile
+from rffbench.io import yamlfile
 
 
 class Model(BaseModel):

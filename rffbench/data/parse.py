@@ -42,8 +42,7 @@ from rffbench.data.npz import BLOCK_BYTES, Npz
 from rffbench.data.texts import Lines, not_utf8
 from rffbench.data.unpack import Unpackable, exactly, members, open_content
 from rffbench.data.xlsx import padded, xlsx_rows
-from rffbench.errors import DataError, unreadable
-from rffbench.files import OF_THE_DISK
+from rffbench.errors import OF_THE_DISK, DataError, unreadable
 
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
 TEXTS = (ArffFormat, CsvFormat, LibsvmFormat)

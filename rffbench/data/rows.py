@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rffbench.arguments.rowsource import RowSource, clock, since
 from rffbench.data import store
 from rffbench.data.cards import Card
 from rffbench.data.preprocess import Preprocessor
 from rffbench.data.streams import Stream, shifted
-from rffbench.rowsource import RowSource, clock, since
 
 BLOCK_ROWS = 8192
 

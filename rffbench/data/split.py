@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rffbench import seeds
+from rffbench.arguments import seeds
 from rffbench.data.cards import Card
 
 SEEDS_APPENDED = 20  # the seeds of the loop that appends test rows: a trial is one of them

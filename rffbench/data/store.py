@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffbench import files
 from rffbench.data.cards import Card
 from rffbench.data.cells import identity, label_text
 from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, naming_cache, raw_path
 from rffbench.data.parse import read_blocks, read_folds
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
+from rffbench.io import files
 
 MOST_META = 1_000_000  # bytes of meta.json
 TRUSTED = (0,)  # other users whose files are trusted: root

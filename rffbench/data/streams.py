@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rffbench import seeds
+from rffbench.arguments import seeds
 from rffbench.data.cards import Card
 from rffbench.data.formats import GeneratedFormat, ShardsFormat
 from rffbench.data.shards import read_shard

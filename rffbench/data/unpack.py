@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rffbench.data.formats import File
-from rffbench.files import OF_THE_DISK
-from rffbench.text import amount
+from rffbench.errors import OF_THE_DISK, amount
 
 CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")

@@ -23,7 +23,6 @@ from urllib.parse import quote
 import numpy as np
 from pydantic import ValidationError
 
-from rffbench import files, yamlfile
 from rffbench.data import openml
 from rffbench.data.cards import Card, is_card, load_card, own_card, rule_in_rows
 from rffbench.data.cells import MOST_CLASSES, few_whole, is_finite, label_order, label_text, merged
@@ -37,9 +36,9 @@ from rffbench.data.shards import is_url
 from rffbench.data.sheet import Options
 from rffbench.data.texts import LINE_SHOWN, Lines, beginning, encoding_of
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
-from rffbench.errors import ConfigError, DataError, unreadable
-from rffbench.files import OF_THE_DISK
-from rffbench.text import in_one_line
+from rffbench.errors import OF_THE_DISK, ConfigError, DataError, unreadable
+from rffbench.io import files, yamlfile
+from rffbench.io.text import in_one_line
 
 PACKED = (".gz", ".bz2", ".xz")
 KINDS = {

@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeAlias
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
+from rffbench.io.yamlfile import problem
 from rffbench.plugins.guarded import load_added
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
-from rffbench.yamlfile import problem
 
 Task: TypeAlias = list[TrialSpec]
 Done: TypeAlias = Callable[[TrialResult], None]

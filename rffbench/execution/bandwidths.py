@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from rffbench.arguments.parameters import is_chosen_once
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
-from rffbench.parameters import is_chosen_once
 from rffbench.solvers import uses_kernel
 from rffbench.trials.spec import Key, TrialResult, TrialSpec
 from rffbench.trials.tuning import Choice, choosing_key, with_choice

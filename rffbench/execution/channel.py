@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from rffbench.errors import amount
 from rffbench.execution.failure import Failure
 from rffbench.execution.row import LONGEST_RESULT, check_row, line_of
-from rffbench.process import peak_memory, reset_peak
-from rffbench.text import amount
+from rffbench.io.process import peak_memory, reset_peak
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialResult, TrialSpec
 

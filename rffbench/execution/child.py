@@ -23,7 +23,7 @@ from rffbench.execution import offspring
 from rffbench.execution.failure import Failure
 from rffbench.execution.leftovers import tidy_up
 from rffbench.execution.worker import call
-from rffbench.process import SAFE_PATH, environment, safe_path
+from rffbench.io.process import SAFE_PATH, environment, safe_path
 
 HINTS: dict[int, str] = {
     signal.SIGKILL: " (the system may have been out of memory)",

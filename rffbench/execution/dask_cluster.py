@@ -21,7 +21,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rffbench import files
 from rffbench.data.userfile import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Experiment, option
@@ -31,6 +30,7 @@ from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.local import default_workers
 from rffbench.execution.node import Job, carry_out, differences, machine, ready, software
+from rffbench.io import files
 
 try:
     import distributed

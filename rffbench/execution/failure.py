@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rffbench.errors import DataError, EnvironmentFault, OwnCodeError
-from rffbench.files import OF_THE_DISK
+from rffbench.errors import OF_THE_DISK, DataError, EnvironmentFault, OwnCodeError
 from rffbench.plugins import ownfile
 from rffbench.trials.spec import Status, TrialResult, TrialSpec
 

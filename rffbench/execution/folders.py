@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from rffbench import files
 from rffbench.errors import ResultsError
+from rffbench.io import files
 
 NAMED_BYTES = 200  # of a lock file, which names the process that holds it
 

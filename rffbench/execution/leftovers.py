@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import process, util
 from pathlib import Path
 
-from rffbench import files
+from rffbench.io import files
 
 OURS = "rffbench-"
 PREFIXES = (OURS, "pymp-")  # the second is multiprocessing's, for the sockets to its processes

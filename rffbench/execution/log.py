@@ -18,11 +18,10 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from rffbench import files
-from rffbench.errors import EnvironmentFault, ResultsError, unreadable
+from rffbench.errors import EnvironmentFault, ResultsError, amount, unreadable
 from rffbench.execution.folders import FolderLock, is_at
 from rffbench.execution.row import LONGEST, Row, check_row, has_own_key, line_of
-from rffbench.text import amount
+from rffbench.io import files
 
 Cell: TypeAlias = tuple[str, str, int, int]
 

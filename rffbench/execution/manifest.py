@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rffbench import __version__, files
+from rffbench import __version__
 from rffbench.data import data_hash
 from rffbench.errors import ResultsError, unreadable
 from rffbench.execution import Announce, Executor, Experiment
 from rffbench.execution.environment import now, record
+from rffbench.io import files
 from rffbench.trials.spec import TrialSpec
 
 FORMAT = 1  # of a results folder: raise it when an older rffbench could not read, or would misread, the new format

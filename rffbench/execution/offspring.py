@@ -19,7 +19,7 @@ from collections.abc import Callable
 from multiprocessing import forkserver, process
 from pathlib import Path
 
-from rffbench.process import children_files, descendants
+from rffbench.io.process import children_files, descendants
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 LINUX = sys.platform == "linux"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from rffbench.arguments.parameters import is_chosen
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
-from rffbench.parameters import is_chosen
 from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import CURVES
 from rffbench.trials.spec import Key, TrialResult, TrialSpec

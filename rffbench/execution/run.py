@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rffbench.arguments.parameters import is_chosen_once
 from rffbench.data import reference
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
@@ -21,10 +22,9 @@ from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
-from rffbench.parameters import is_chosen_once
-from rffbench.process import have_standard_streams
+from rffbench.io.process import have_standard_streams
+from rffbench.io.text import canonical_json
 from rffbench.solvers import check_installed
-from rffbench.text import canonical_json
 from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec
 
 Progress = Callable[[int, int, int, int, float | None], None]

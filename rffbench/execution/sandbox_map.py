@@ -25,13 +25,13 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.rowsource import row_blocks
 from rffbench.errors import ConfigError
 from rffbench.execution.sandbox import Sandbox, start_command
 from rffbench.features import feature_class, make_features
 from rffbench.features.base import FeatureMap, fitted, mapped
 from rffbench.features.hooks import columns_of, hook, makes_sparse
-from rffbench.rowsource import row_blocks
 
 LONGEST_HEADER = 1 << 16  # bytes of a message without its arrays
 MOST_SAID = 500  # characters of an error's message

@@ -26,8 +26,8 @@ from rffbench.execution import Experiment, option
 from rffbench.execution.cluster import AGAIN, ClusterExecutor, News
 from rffbench.execution.environment import processors
 from rffbench.execution.node import Job, carry_out
-from rffbench.process import SAFE_PATH, environment, safe_path
-from rffbench.yamlfile import shown
+from rffbench.io.process import SAFE_PATH, environment, safe_path
+from rffbench.io.yamlfile import shown
 
 try:
     import submitit

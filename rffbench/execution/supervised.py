@@ -8,13 +8,13 @@ import signal
 import time
 from typing import Any
 
+from rffbench.errors import amount
 from rffbench.execution import Task
 from rffbench.execution.channel import TaskAccount
 from rffbench.execution.child import REAP_S, Child
 from rffbench.execution.failure import NO_RESULT, Failure, without_folders
 from rffbench.execution.worker import SHOW_STACK, Settings, shared_seconds, work
-from rffbench.process import tree_memory
-from rffbench.text import amount
+from rffbench.io.process import tree_memory
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialResult
 

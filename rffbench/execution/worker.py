@@ -18,13 +18,13 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+from rffbench.arguments.rowsource import subtract_pauses
 from rffbench.execution import Task
 from rffbench.execution.channel import Channel
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.offspring import adopt
-from rffbench.process import forget_safe_path, keep_freed_memory
-from rffbench.rowsource import subtract_pauses
+from rffbench.io.process import forget_safe_path, keep_freed_memory
 from rffbench.trials.seconds import Timer
 
 if TYPE_CHECKING:

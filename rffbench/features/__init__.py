@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 from numpy.random import SeedSequence
 
+from rffbench.arguments.parameters import check_count
+from rffbench.arguments.seeds import RandomState
 from rffbench.errors import ConfigError
 from rffbench.features import (
     activation,
@@ -28,11 +30,10 @@ from rffbench.features import (
 from rffbench.features.hooks import hook
 from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
+from rffbench.kernels.served import check_kernel
 from rffbench.labels import MEANT_WITHOUT
-from rffbench.parameters import check_count
-from rffbench.parts import MapServes, check_kernel, declared
+from rffbench.plugins.parts import MapServes, declared
 from rffbench.plugins.registry import NONE, Registry
-from rffbench.seeds import RandomState
 
 FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning, dot_product)
 """The folders of built-in maps; each has a table FEATURES."""

@@ -14,16 +14,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count
+from rffbench.arguments.rowsource import float_rows, is_row_source, row_blocks
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import Kernel, SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.kernels.served import check_kernel
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns, fourier_columns, products
-from rffbench.parameters import WrongParameter, check_choice, check_count
-from rffbench.parts import MapServes, check_kernel, declared
-from rffbench.rowsource import float_rows, is_row_source, row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes, declared
 
 
 def draw_frequencies(

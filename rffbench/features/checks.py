@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.rowsource import dense_rows
+from rffbench.arguments.seeds import watching_global_generators
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.features import MAPS, later_defaults, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
@@ -21,8 +23,6 @@ from rffbench.kernels import KERNELS, make_kernel
 from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, run_checks, slope
 from rffbench.plugins.guarded import outlived
 from rffbench.plugins.registry import NONE
-from rffbench.rowsource import dense_rows
-from rffbench.seeds import watching_global_generators
 
 GAMMA = 0.8
 X = np.random.default_rng(0).uniform(size=(40, 3))

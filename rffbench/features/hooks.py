@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from rffbench.arrays import FloatArray
-from rffbench.parts import MapServes, declared
+from rffbench.arguments.arrays import FloatArray
+from rffbench.plugins.parts import MapServes, declared
 
 if TYPE_CHECKING:
     from rffbench.features.data_dependent.nystroem import KernelValues
@@ -21,7 +21,7 @@ class Hooks:
     """The hooks, each with its default."""
 
     serves: MapServes = MapServes()
-    """Which kernels it serves, whether it is biased, what it fits on, what it costs: `rffbench.parts.MapServes`."""
+    """Which kernels it serves, whether it is biased, what it fits on, its cost: `rffbench.plugins.parts.MapServes`."""
     n_columns_: int | None = None
     """The number of columns of a fitted map whose rows decide it; None: ``n_components``."""
     unbiased: bool = True

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 import rffbench
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.kernels.bandwidth import gamma_of_rows
-from rffbench.seeds import seed_sequence
 
 Kind = Literal["constant", "linear", "map", "exact", "trees"]
 SEED = 0  # of maps and trees, in the search and in the model

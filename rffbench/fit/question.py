@@ -15,7 +15,7 @@ from rffbench.data.tables import Table
 from rffbench.errors import TableError
 from rffbench.fit.metrics import METRICS, Metric, metric_called
 from rffbench.fit.table import options, read
-from rffbench.text import plural
+from rffbench.io.text import plural
 
 FEWEST_ROWS = 30
 FEWEST_OF_A_CLASS = 5

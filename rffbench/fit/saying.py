@@ -8,8 +8,8 @@ from rffbench.fit.advising import Advice, Row
 from rffbench.fit.candidates import CONSTANT, FOURIER, LINEAR, Candidate
 from rffbench.fit.metrics import Metric
 from rffbench.fit.trying import Search
+from rffbench.io.text import first_of
 from rffbench.stats import columns_needed
-from rffbench.text import first_of
 
 MAPS = {
     "RandomFourierFeatures": "Fourier features",

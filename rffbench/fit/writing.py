@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rffbench import files
 from rffbench.errors import ConfigError
 from rffbench.fit.advising import Advice
 from rffbench.fit.candidates import Candidate
@@ -26,6 +25,7 @@ from rffbench.fit.preparing import WORDS, preparation
 from rffbench.fit.question import Question
 from rffbench.fit.trying import Search
 from rffbench.fit.tuning import MOST_TREES
+from rffbench.io import files
 
 MODEL, SKOPS, CARD, CODE, PAGE = "model.joblib", "model.skops", "model.json", "model.py", "README.md"
 FORMAT = 1

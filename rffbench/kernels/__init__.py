@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
+from rffbench.arguments.parameters import WrongParameter
 from rffbench.errors import ConfigError
 from rffbench.kernels.arc_cosine import ArcCosineKernel
 from rffbench.kernels.base import (
@@ -38,7 +39,6 @@ from rffbench.kernels.shift_invariant import (
     RationalQuadraticKernel,
     mean_abs_coordinate,
 )
-from rffbench.parameters import WrongParameter
 from rffbench.plugins import ownfile
 from rffbench.plugins.registry import Registry
 

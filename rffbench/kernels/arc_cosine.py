@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.arrays import Floats
+from rffbench.arguments.arrays import Floats
 from rffbench.kernels.base import ActivationKernel, distances
 
 

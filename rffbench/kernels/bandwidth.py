@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import squareform
 
+from rffbench.arguments.parameters import GAMMA_RULES, WrongParameter, is_rule
+from rffbench.arguments.rowsource import row_blocks
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.kernels import OWN_KERNELS, Kernel, make_kernel
 from rffbench.kernels.own import PRECOMPUTED, OwnKernel, Signature, is_own, own_kernel
-from rffbench.parameters import GAMMA_RULES, WrongParameter, is_rule
-from rffbench.rowsource import row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
 
 MEDIAN_ROWS = 1000  # 'median' takes the distances between at most this number of rows
 

@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from rffbench.arrays import FloatArray, Floats
-from rffbench.parameters import WrongParameter
+from rffbench.arguments.arrays import FloatArray, Floats
+from rffbench.arguments.parameters import WrongParameter
 
 DRAWN_AT_ONCE = 32  # frequencies: a few MB even for text data, and writes of whole cache lines
 DIAGONAL_ROWS = 64  # `diagonal` computes blocks of this size, and takes their diagonals

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
 from rffbench.errors import ConfigError, is_ctrl_c
+from rffbench.io.text import canonical_json
 from rffbench.kernels import KERNELS, NAMED, make_kernel
 from rffbench.kernels.base import (
     ActivationKernel,
@@ -28,7 +29,6 @@ from rffbench.kernels.base import (
 )
 from rffbench.plugins import ownfile
 from rffbench.plugins.guarded import outlived
-from rffbench.text import canonical_json
 
 GAMMA = 0.8
 X = default_rng(0).uniform(-0.5, 0.5, size=(40, 3))

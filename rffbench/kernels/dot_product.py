@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb, gammaln
 
-from rffbench.arrays import FloatArray, Floats
+from rffbench.arguments.arrays import FloatArray, Floats
+from rffbench.arguments.parameters import WrongParameter, check_count, is_number
 from rffbench.kernels.base import AffineForm, MaclaurinKernel, squared_lengths
-from rffbench.parameters import WrongParameter, check_count, is_number
 
 TOO_LARGE = "values of the {} kernel overflow on these rows; scale the rows, or take a smaller gamma"
 

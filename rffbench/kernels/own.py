@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.rowsource import float_rows, is_row_source
 from rffbench.kernels.base import Kernel
-from rffbench.parameters import WrongParameter
-from rffbench.rowsource import float_rows, is_row_source
 
 Signature = Literal["pairs", "matrices"]
 """What a callable takes: two rows, for a number, as in scikit-learn's ``pairwise_kernels``; or two sets of rows, for a

@@ -11,7 +11,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve, ndtri
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
 from rffbench.kernels.base import (
     AffineForm,
     BinningKernel,
@@ -26,7 +27,6 @@ from rffbench.kernels.base import (
     squared_lengths,
 )
 from rffbench.kernels.dot_product import exponential_coefficients
-from rffbench.parameters import WrongParameter
 
 FAR = 1e3  # exp(−t) is 0 here, and t² is finite
 LARGEST_NU = 100.0  # above, the Matérn kernel is the Gaussian to within 1 %, and its Bessel functions overflow

@@ -15,9 +15,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from rffbench.arguments.rowsource import dense_rows
 from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.linalg.trigonometric import Tiles
-from rffbench.rowsource import dense_rows
 
 BUTTERFLIES = 3  # in a rotation
 

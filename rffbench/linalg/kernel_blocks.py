@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rffbench.arguments.rowsource import dense_rows
 from rffbench.kernels import Kernel
 from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.threads import in_threads, side_by_side
-from rffbench.rowsource import dense_rows
 
 TILE_COLUMNS, TILE_BYTES = 2048, 1 << 20  # a tile of products that stays in a level-2 cache
 WORTH_A_THREAD = 1 << 18  # kernel values: fewer take less time than starting a thread

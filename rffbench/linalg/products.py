@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.rowsource import dense_rows
 from rffbench.linalg.hadamard import walsh_hadamard
 from rffbench.linalg.threads import in_threads, side_by_side
 from rffbench.linalg.trigonometric import TILE_BYTES, TILE_COLUMNS, WORTH_A_THREAD, Tiles, products
-from rffbench.rowsource import dense_rows
 
 
 def projection_products(

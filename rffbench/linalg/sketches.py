@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
-from rffbench.seeds import RandomState, generator, seed_sequence
 
 _CHUNK = 1024  # rows of a Gaussian Θ that are drawn at a time
 _TILE_BYTES = 1 << 19  # columns that are transformed together stay in a level-2 cache

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from rffbench import yamlfile
 from rffbench.errors import ConfigError, unknown
+from rffbench.io import yamlfile
 from rffbench.papers import csvfile
 from rffbench.papers.table import NUMBERS, Table
 

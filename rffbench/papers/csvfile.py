@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rffbench import files
 from rffbench.errors import ConfigError, not_utf8, unknown, unreadable
+from rffbench.io import files
 
 MOST_BYTES = 20_000_000  # a hundred thousand cells
 

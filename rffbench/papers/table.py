@@ -15,8 +15,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.io.yamlfile import Misplaced
 from rffbench.papers import csvfile
-from rffbench.yamlfile import Misplaced
 
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]

@@ -26,8 +26,8 @@ from importlib.metadata import EntryPoint
 from typing import Any, NoReturn
 
 from rffbench.errors import ConfigError, is_ctrl_c
+from rffbench.io.text import duration
 from rffbench.plugins.surroundings import restored
-from rffbench.text import duration
 
 UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
 IMPORT_S = 30.0  # the limit for importing another package's modules

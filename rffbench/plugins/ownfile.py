@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rffbench import files
 from rffbench.errors import ConfigError, unknown, unreadable
+from rffbench.io import files
 from rffbench.plugins.guarded import while_it_is_loaded
 
 MOST_BYTES = 10_000_000  # of a file of Python

@@ -24,8 +24,9 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
+from rffbench.arguments.parameters import WrongParameter
 from rffbench.errors import ConfigError, is_ctrl_c, unknown
-from rffbench.parameters import WrongParameter
+from rffbench.io.text import duration
 from rffbench.plugins import guarded, ownfile
 from rffbench.plugins.guarded import (
     PUT_AWAY,
@@ -38,7 +39,6 @@ from rffbench.plugins.guarded import (
     problem_of,
 )
 from rffbench.plugins.surroundings import restored
-from rffbench.text import duration
 
 NONE = "none"
 """The name in configs for having no feature map, or no solver."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rffbench import files
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
+from rffbench.io import files
 from rffbench.report.frame import Protocols, experiment_folders, load_protocols
 from rffbench.report.summary import summarise, summary_csv, summary_records
 from rffbench.report.table import FILES, KEPT, Shown, folder_table, measured_metric

@@ -18,9 +18,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from rffbench import yamlfile
 from rffbench.config.values import Number, Size
 from rffbench.errors import ConfigError, unknown
+from rffbench.io import yamlfile
 from rffbench.report.verdicts import NEW_ROWS, Range
 from rffbench.trials.metrics import METRICS, PERCENT, SCORES, Metric
 

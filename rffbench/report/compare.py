@@ -20,6 +20,7 @@ import pandas as pd
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError, ResultsError
+from rffbench.io.text import plural
 from rffbench.papers import Reference, references
 from rffbench.papers.recorded import OwnReference
 from rffbench.report import edges
@@ -45,7 +46,6 @@ from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
 from rffbench.report.reference import read_reference
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
-from rffbench.text import plural
 from rffbench.trials.metrics import TIMES
 
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"

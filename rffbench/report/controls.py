@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rffbench.text import first_of
+from rffbench.io.text import first_of
 
 MOST_SHOWN = 4  # controls of a kind, or pairs of methods, that a sentence lists
 ALIKE, EXCHANGED, IN_PAIRS = KINDS = ("in every column", "exchanged", "exchanged in pairs")

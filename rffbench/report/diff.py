@@ -27,11 +27,11 @@ import pandas as pd
 from rffbench.errors import ResultsError
 from rffbench.execution.counted import counted_rows
 from rffbench.execution.manifest import runs_of
+from rffbench.io.text import first_of
 from rffbench.plugins import ownfile
 from rffbench.report.frame import Protocols, Results, each_cell, experiment_folders, load_protocols
 from rffbench.report.settled import Change, change_of
 from rffbench.report.significance import LEVEL, holm, mean_interval
-from rffbench.text import first_of
 from rffbench.trials.metrics import PERCENT, TIMES, Metric, check_direction
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"

@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from rffbench.errors import amount
+from rffbench.io.text import wrapped
 from rffbench.report import diff
 from rffbench.report.junit import Case
 from rffbench.report.settled import MOST_TRIALS
 from rffbench.report.summary import records
 from rffbench.report.text_table import significant_digits
-from rffbench.text import amount, wrapped
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
 
 WIDTH = 80

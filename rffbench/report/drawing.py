@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rffbench.errors import EnvironmentFault
-from rffbench.process import environment
+from rffbench.io.process import environment
 
 SETTINGS = "matplotlibrc"
 

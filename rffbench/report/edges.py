@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.errors import RffbenchError
 from rffbench.papers import references
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.frame import Results, each_cell
 from rffbench.trials.edges import End, edge_of
 

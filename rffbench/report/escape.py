@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from rffbench.text import printable
+from rffbench.io.text import printable
 
 # ---- CSV ---------------------------------------------------------------------------------------------------
 

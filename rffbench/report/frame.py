@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import TIMES_MEDIAN, is_chosen
 from rffbench.config.grid import Grid, Sweep
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
@@ -26,7 +27,6 @@ from rffbench.execution.manifest import check_format
 from rffbench.execution.row import PLACE, Row
 from rffbench.kernels import KERNELS
 from rffbench.labels import shown_config
-from rffbench.parameters import TIMES_MEDIAN, is_chosen
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 

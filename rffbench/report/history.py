@@ -28,14 +28,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
 
+from rffbench.arguments.seeds import generator, stream
 from rffbench.errors import ResultsError
 from rffbench.execution.manifest import runs_of
+from rffbench.io.text import wrapped
 from rffbench.report.frame import Protocols, each_cell, experiment_folder, load_protocols
 from rffbench.report.revision import results_at, revisions
 from rffbench.report.significance import LEVEL
 from rffbench.report.summary import records
-from rffbench.seeds import generator, stream
-from rffbench.text import wrapped
 from rffbench.trials.metrics import PERCENT
 
 WIDTH = 80

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.config.values import Size
+from rffbench.io.text import canonical_json
 from rffbench.report import edges
 from rffbench.report.claims import (
     CLAIMED,
@@ -45,7 +46,6 @@ from rffbench.report.verdicts import (
     judge_every,
 )
 from rffbench.solvers import NONE
-from rffbench.text import canonical_json
 from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
 LEARNT = ("fit_s", "train_s", "predict_s")  # metrics that need a solver

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rffbench import files, yamlfile
 from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, read_rows
 from rffbench.execution.manifest import runs_of
 from rffbench.execution.row import line_of
+from rffbench.io import files, yamlfile
+from rffbench.io.text import canonical_json, first_of
 from rffbench.papers.recorded import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
 from rffbench.report.frame import experiment_folders
-from rffbench.text import canonical_json, first_of
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec
 

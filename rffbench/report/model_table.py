@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from rffbench.errors import amount
 from rffbench.report import edges
 from rffbench.report.frame import Results, as_written, each_cell
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
-from rffbench.text import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
 STUB = HEADER.index("size")  # the columns that name a row

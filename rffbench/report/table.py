@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.errors import ConfigError, ResultsError, amount, unknown
 from rffbench.report import edges
 from rffbench.report.at_seconds import make_table_at
 from rffbench.report.columns import columns_note, make_columns_table
@@ -19,7 +19,6 @@ from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import LEAD, NOT_RUN, Table, failures, lead, marked, plus_minus, significant_digits
 from rffbench.report.typeset import to_latex
-from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, ERRORS, SECONDS, Metric
 
 COLUMNS = "columns"  # shown like a metric: the number of columns of the features

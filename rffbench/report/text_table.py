@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field, replace
 
 import pandas as pd
 
+from rffbench.io.text import in_one_line
 from rffbench.report.escape import csv_cell, markdown, markdown_cell
 from rffbench.report.frame import Results
-from rffbench.text import in_one_line
 
 NOT_RUN = "–"
 MOST_DECIMALS = 9

@@ -16,8 +16,8 @@ from pathlib import Path
 from rffbench.errors import ResultsError
 from rffbench.execution.log import ASIDE, each_row
 from rffbench.execution.row import Row
+from rffbench.io.text import plural
 from rffbench.plugins import ownfile
-from rffbench.text import plural
 
 SOURCE = "source:"  # comes before a version's number, where a git revision might be
 HASH_SHOWN = 12  # digits

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from rffbench.io.text import in_one_line
 from rffbench.report import edges
 from rffbench.report.cells import (
     BESIDES,
@@ -30,7 +31,6 @@ from rffbench.report.judge import Finding
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table, plus_minus
 from rffbench.report.verdicts import DRAWS, HOLDS, NEW_ROWS, NOT_MEASURED, OPEN, REFUTED, THIS_DATASET, VERDICTS
-from rffbench.text import in_one_line
 from rffbench.trials.metrics import METRICS
 
 CSV_COLUMNS = [

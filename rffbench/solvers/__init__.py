@@ -23,13 +23,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from rffbench.arguments.parameters import WrongParameter, is_number
+from rffbench.arguments.seeds import RandomState
 from rffbench.errors import ConfigError
 from rffbench.features.hooks import makes_sparse
 from rffbench.kernels import Kernel
-from rffbench.parameters import WrongParameter, is_number
-from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_sparse, check_task, declared
+from rffbench.kernels.served import check_kernel
+from rffbench.plugins.parts import NotServed, SolverServes, Task, check_sparse, check_task, declared
 from rffbench.plugins.registry import NONE, Registry
-from rffbench.seeds import RandomState
 
 __all__ = [
     "NONE",

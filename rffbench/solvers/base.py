@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from rffbench.arguments.parameters import checked_labels
+from rffbench.arguments.rowsource import BLOCK_ROWS, float_rows, is_row_source
 from rffbench.kernels.own import is_own
 from rffbench.linalg.centring import origin_of
-from rffbench.parameters import checked_labels
-from rffbench.rowsource import BLOCK_ROWS, float_rows, is_row_source
 
 LambdaScale = Literal["n", 1]
 """The penalty: n·λ for 'n', λ for 1."""

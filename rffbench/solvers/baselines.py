@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from rffbench.parameters import check_count, check_positive
-from rffbench.parts import SolverServes, serves
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.arguments.parameters import check_count, check_positive
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, Regressor, less_origin, read_rows
 from rffbench.solvers.ridge.make import make_ridge
 from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale

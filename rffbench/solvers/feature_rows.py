@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.features.base import check_finite, mapped
 from rffbench.features.hooks import hook, makes_sparse
-from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import checked_rows
 
 

@@ -17,13 +17,7 @@ from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, mapped
-from rffbench.features.data_dependent.nystroem import NystroemFeatures
-from rffbench.features.hooks import hook
-from rffbench.kernels.own import is_own
-from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import (
+from rffbench.arguments.parameters import (
     WrongParameter,
     check_choice,
     check_count,
@@ -32,9 +26,15 @@ from rffbench.parameters import (
     check_positive,
     is_number,
 )
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import fitted_map, mapped
+from rffbench.features.data_dependent.nystroem import NystroemFeatures
+from rffbench.features.hooks import hook
+from rffbench.kernels.own import is_own
+from rffbench.linalg.triangles import TriangleStack
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import (
     Classifier,
     Regressor,

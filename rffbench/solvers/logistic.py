@@ -13,13 +13,20 @@ from scipy.sparse import issparse
 from scipy.special import expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.arguments.parameters import (
+    WrongParameter,
+    check_choice,
+    check_count,
+    check_map,
+    check_memory,
+    check_positive,
+)
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped, not_finite
 from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.linalg.threads import blas_for
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory, check_positive
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import (
     Classifier,
     LambdaScale,

@@ -22,13 +22,13 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from sklearn.base import clone
 
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap, FourierFeatures, fitted_map, mapped
 from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.seeds import seed_sequence
 from rffbench.solvers.base import checked_rows, default_block_rows
 from rffbench.solvers.feature_rows import FeatureRows
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from rffbench.parameters import WrongParameter, check_choice
+from rffbench.arguments.parameters import WrongParameter, check_choice
 
 Balanced = Literal["balanced"] | None
 ClassWeight = Mapping[Any, float] | Balanced

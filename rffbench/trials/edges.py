@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rffbench.parts import declared
+from rffbench.plugins.parts import declared
 
 End = Literal["smallest", "largest"]
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.arguments.seeds import watching_global_generators
 from rffbench.data import Rows, Split
 from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError, is_ctrl_c
 from rffbench.features import MAPS
 from rffbench.features.base import mapped
 from rffbench.features.hooks import columns_of
 from rffbench.kernels import Kernel
-from rffbench.parts import declared
-from rffbench.seeds import watching_global_generators
+from rffbench.plugins.parts import declared
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
 

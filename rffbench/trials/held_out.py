@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.parts import Task
+from rffbench.plugins.parts import Task
 from rffbench.solvers import cross_validates
 from rffbench.trials.edges import chosen_fold_errors
 from rffbench.trials.foreign import leaving_others_alone

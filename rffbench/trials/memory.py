@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.errors import MemoryBudgetError
+from rffbench.io.process import free_memory
 from rffbench.linalg.triangles import TriangleStack, blas_bytes
-from rffbench.process import free_memory
-from rffbench.rowsource import BLOCK_ROWS
 from rffbench.solvers.base import default_block_rows
 from rffbench.trials.spec import TrialSpec
 

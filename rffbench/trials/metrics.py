@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.kernels import GaussianKernel
-from rffbench.parameters import TIMES_MEDIAN
-from rffbench.parts import NotServed, Task, Traits, check_kernel, declared
+from rffbench.kernels.served import check_kernel
+from rffbench.plugins.parts import NotServed, Task, Traits, declared
 from rffbench.trials.measuring import (
     MapOnPoints,
     complex_frobenius_error,
@@ -68,8 +69,8 @@ class Metric:
 
     A score of predictions is ``score(y, predicted)``, for trials of this ``task``; ``needs`` is the kind of predictions
     that it needs. A measure of a fitted map is ``measure(mapped)``: ``kernels`` is the trait that the kernel must have
-    (`rffbench.parts`), ``of_frequencies`` means that only Fourier maps have it, ``cost`` is its multiply-adds for n
-    points, s frequencies and D columns. Measures that are ``judged`` are shown beside the score of every dataset.
+    (`rffbench.plugins.parts`), ``of_frequencies`` means that only Fourier maps have it, ``cost`` is its multiply-adds
+    for n points, s frequencies and D columns. Measures that are ``judged`` are shown beside the score of every dataset.
     """
 
     name: str

@@ -15,6 +15,9 @@ from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
 from rffbench import data, flaws
+from rffbench.arguments.parameters import is_rule
+from rffbench.arguments.rowsource import Stopwatch, row_blocks
+from rffbench.arguments.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.data import Split
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, DataError, is_ctrl_c
@@ -25,11 +28,8 @@ from rffbench.kernels import Kernel, kernel_argument, make_kernel
 from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
 from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import is_rule
-from rffbench.parts import declared
 from rffbench.plugins import ownfile
-from rffbench.rowsource import Stopwatch, row_blocks
-from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
+from rffbench.plugins.parts import declared
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import class_targets, default_block_rows
 from rffbench.solvers.platt import by_class

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.parts import TASKS, Task, declared
 from rffbench.plugins.ownfile import portable
+from rffbench.plugins.parts import TASKS, Task, declared
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
 from rffbench.solvers.platt import Sigmoids

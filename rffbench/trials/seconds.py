@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rffbench.process import Contention
+from rffbench.io.process import Contention
 
 SHORT_S = 0.05  # shorter work is repeated, to know its spread
 ENOUGH_S = 0.12  # in this time, the ticks of the system's clock show whether others used the processors

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.features.base import naming_who_writes
 from rffbench.features.hooks import hook
 from rffbench.features.weighted.pool import PooledFeatures, Selection, whole_pool
+from rffbench.io.process import Contention, free_memory
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack, blas_bytes
 from rffbench.linalg.trigonometric import fourier_columns
-from rffbench.parts import TRIGONOMETRY
-from rffbench.process import Contention, free_memory
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import seed_sequence
+from rffbench.plugins.parts import TRIGONOMETRY
 from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows, less_origin, target_origin
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv

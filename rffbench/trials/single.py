@@ -9,11 +9,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from rffbench.arguments.rowsource import Stopwatch, clock, since
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import check_finite, fitted, mapped, naming_who_writes
 from rffbench.features.hooks import columns_of, makes_sparse
-from rffbench.process import Contention, OwnMemory, touch_memory
-from rffbench.rowsource import Stopwatch, clock, since
+from rffbench.io.process import Contention, OwnMemory, touch_memory
 from rffbench.solvers import NONE
 from rffbench.solvers.base import default_block_rows
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone

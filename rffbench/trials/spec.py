@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
 from rffbench import __version__
 from rffbench.flaws import Flaw
+from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
-from rffbench.text import canonical_json
 
 if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer
@@ -44,8 +44,9 @@ class TrialSpec:
 
     - ``features``, ``solver``: a ``name`` (or ``none``) and the parameters of that class in the config.
     - ``kernel``: a name, the kernel's other parameters and γ, which is a number; None if the rows determine it
-      (perceptron); the name of a rule that finds it in the training rows (`rffbench.parameters.GAMMA_RULES`); a list
-      from which cross-validation chooses; or a mapping, if it chooses once for all sizes (`rffbench.trials.tuning`).
+      (perceptron); the name of a rule that finds it in the training rows (`rffbench.arguments.parameters.GAMMA_RULES`);
+      a list from which cross-validation chooses; or a mapping, if it chooses once for all sizes
+      (`rffbench.trials.tuning`).
     - ``n_features``: the number of frequencies or of output columns, by ``count``; ``multiple`` is n_features/d if the
       config has e.g. ``16d``.
     - ``data_hash``: the content hash of the dataset's card. ``split`` replaces the card's rule (`rffbench.data.cards`).

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rffbench.parameters import is_chosen
-from rffbench.process import peak_memory
+from rffbench.arguments.parameters import is_chosen
+from rffbench.io.process import peak_memory
+from rffbench.io.text import canonical_json
 from rffbench.solvers import NONE, cross_validates, uses_kernel
-from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.foreign import foreign_code
 from rffbench.trials.seconds import either

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from rffbench.arguments.parameters import TIMES_MEDIAN, is_chosen_once
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import split_stream
+from rffbench.io.process import Contention
 from rffbench.kernels.bandwidth import gamma_of_rows
-from rffbench.parameters import TIMES_MEDIAN, is_chosen_once
-from rffbench.process import Contention
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import split_stream
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.foreign import ChangedRows
 from rffbench.trials.held_out import chooses_by, held_out_errors

@@ -5,10 +5,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.kernels import GaussianKernel, LaplacianKernel
-from rffbench.parts import MapServes
 from rffbench.plugin import FourierFeatures
-from rffbench.seeds import generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 class ModifiedLeverageFeatures(FourierFeatures):

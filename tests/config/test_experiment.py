@@ -11,7 +11,7 @@ from rffbench.config.loading import filter_specs, load_experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
 from rffbench.execution.log import cell, read_rows
-from rffbench.resources import shipped_configs
+from rffbench.io.resources import shipped_configs
 
 CONFIG = """\
 name: small

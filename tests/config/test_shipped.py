@@ -6,7 +6,7 @@ import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.config.shipped import configs
-from rffbench.resources import resource_folder, shipped_configs
+from rffbench.io.resources import resource_folder, shipped_configs
 
 
 def test_every_config_is_in_the_list_under_its_folder_with_its_title_and_trials():

@@ -22,8 +22,8 @@ from rffbench.data import cards, store
 from rffbench.data.cards import Card, card_names, load_card, read_card
 from rffbench.data.fetch import raw_path
 from rffbench.errors import ConfigError, DataError, DataUnavailable
+from rffbench.io.resources import resource_folder
 from rffbench.plugins import guarded
-from rffbench.resources import resource_folder
 
 ROOT = Path(__file__).parents[2]
 DIMENSIONS = {f"synthetic-{d}" for d in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)}

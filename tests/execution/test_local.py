@@ -326,7 +326,7 @@ def test_a_function_called_alone_returns_raises_and_dies_for_itself():
 
 
 def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
-    from rffbench import process as measure
+    from rffbench.io import process as measure
 
     size = 64 << 20
     before = measure.private_memory()
@@ -339,7 +339,7 @@ def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
 
 
 def test_own_memory_is_what_a_section_adds_whatever_was_held_before():
-    from rffbench import process as measure
+    from rffbench.io import process as measure
 
     held = np.ones(20_000_000)  # 160 MB
     with measure.OwnMemory() as own:

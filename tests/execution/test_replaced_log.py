@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rffbench import files
 from rffbench.errors import EnvironmentFault, ResultsError
 from rffbench.execution import folders
 from rffbench.execution.log import TrialLog, read_rows
 from rffbench.execution.row import line_of
+from rffbench.io import files
 from rffbench.trials.spec import TrialResult
 from tests.helpers.execution_workers import measured, spec
 
@@ -191,7 +191,7 @@ def test_the_lock_file_of_the_other_run_stays(tmp_path, monkeypatch):
 
 RUN = """\
 import sys
-from rffbench import files
+from rffbench.io import files
 files.fcntl = None
 from tests.helpers.execution_workers import FakeExperiment, serial, spec
 from rffbench.execution.run import run_experiment

@@ -21,7 +21,7 @@ from rffbench.execution import local as local_module
 from rffbench.execution import run
 from rffbench.execution.log import TrialLog, read_rows
 from rffbench.execution.serial import SerialExecutor
-from rffbench.process import Contention
+from rffbench.io.process import Contention
 from rffbench.trials.spec import TrialSpec
 from tests.helpers.execution_workers import FakeExperiment, local, measured, spec
 from tests.helpers.processes import alive, descendants, processor_s, wait_for

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from rffbench import process
-from rffbench.process import OURS, SAFE_PATH, forget_safe_path, safe_path
+from rffbench.io import process
+from rffbench.io.process import OURS, SAFE_PATH, forget_safe_path, safe_path
 from tests.conftest import ROOT
 from tests.helpers.own_file import CONFIG
 

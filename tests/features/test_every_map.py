@@ -17,9 +17,9 @@ from rffbench import (
     RandomFourierFeatures,
     SurrogateLeverageFeatures,
 )
+from rffbench.arguments.rowsource import BLOCK_ROWS, dense_rows
 from rffbench.errors import Fallback
 from rffbench.kernels import SPECTRAL_KERNELS, kernel_class
-from rffbench.rowsource import BLOCK_ROWS, dense_rows
 from tests.helpers import plug_ins
 from tests.helpers.feature_maps import (
     ALL,

@@ -8,7 +8,7 @@ from rffbench import features
 from rffbench.errors import ConfigError
 from rffbench.features import FEATURES, describe, later_defaults, make_features, parameters, served
 from rffbench.kernels import IsotropicKernel, kernel_class, with_trait
-from rffbench.parts import kernels_served
+from rffbench.kernels.served import kernels_served
 from rffbench.plugins import registry
 
 

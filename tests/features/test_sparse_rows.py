@@ -6,8 +6,8 @@ from scipy.sparse import csr_array, csr_matrix, random_array
 from sklearn.pipeline import make_pipeline
 
 from rffbench import RandomFourierFeatures, StreamedRidgeClassifierCV, StreamedRidgeCV
+from rffbench.arguments.rowsource import dense_rows
 from rffbench.features.hooks import columns_of
-from rffbench.rowsource import dense_rows
 from rffbench.solvers.svm.linear import LinearSVM
 from tests.helpers.feature_maps import ALL, label, made
 

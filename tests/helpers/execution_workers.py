@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rffbench.arguments.rowsource import Stopwatch, clock
 from rffbench.errors import DataUnavailable, OwnCodeError
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.serial import SerialExecutor
-from rffbench.rowsource import Stopwatch, clock
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers.processes import content, hang, wait_for
 

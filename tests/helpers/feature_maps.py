@@ -1,5 +1,5 @@
 """Every registered feature map, and the ways of drawing that its parameters choose. What each promises is on its class
-(`rffbench.parts.MapServes`)."""
+(`rffbench.plugins.parts.MapServes`)."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from rffbench.features.activation.random_layer import DRAWN_BY
 from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.hooks import hook
 from rffbench.kernels import ProductKernel, with_trait
-from rffbench.parts import kernels_served
+from rffbench.kernels.served import kernels_served
 from rffbench.plugins.registry import NONE
 from tests.helpers import plug_ins
 from tests.helpers.contract import first_of_class

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffbench.seeds import generator, seed_sequence
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.solvers.sparse.l1 import Lasso, minimise
 
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, csr_matrix
 from rffbench import NystroemFeatures
 from rffbench.features import MAPS, make_features
 from rffbench.kernels import KERNELS, make_kernel
-from rffbench.parts import kernels_served
+from rffbench.kernels.served import kernels_served
 from rffbench.plugins.registry import NONE
 from rffbench.solvers import make_solver
 from rffbench.solvers.svm.kernel import KernelSVM

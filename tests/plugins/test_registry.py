@@ -19,11 +19,11 @@ from rffbench.config.loading import load_experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
 from rffbench.features.hooks import hook
+from rffbench.io.resources import shipped_configs
 from rffbench.kernels import KERNELS
-from rffbench.parts import kernels_served
+from rffbench.kernels.served import kernels_served
 from rffbench.plugins import guarded, registry
 from rffbench.plugins.registry import NONE, Registry
-from rffbench.resources import shipped_configs
 from tests.helpers.own_file import MINE, write
 
 SHIPPED = shipped_configs()

@@ -8,13 +8,13 @@ import yaml
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
+from rffbench.arguments.seeds import generator, split_stream
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, DataError
 from rffbench.kernels import kernel_class, make_kernel
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
-from rffbench.seeds import generator, split_stream
 from rffbench.solvers import spec as solver_spec
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.problem import Problem

@@ -13,9 +13,9 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card, with_split
 from rffbench.errors import ConfigError
 from rffbench.flaws import NAMES, with_flawed_scores
+from rffbench.io.yamlfile import Misplaced
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_trial
-from rffbench.yamlfile import Misplaced
 from tests.helpers.small_trials import spec
 
 pytestmark = pytest.mark.usefixtures("embedded")

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from rffbench import RandomFourierFeatures
-from rffbench.rowsource import Stopwatch
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.solvers.svm.linear import LinearSVM
 from rffbench.trials.guards import check_predictions, seconds_of
 from rffbench.trials.problem import Problem

@@ -12,8 +12,8 @@ from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.features.data_dependent.tefm import TrainingEfficientFeatureMap
 from rffbench.features.structured.compact import CompactFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
+from rffbench.io.process import RESERVE_BYTES, private_memory
 from rffbench.linalg.triangles import blas_bytes
-from rffbench.process import RESERVE_BYTES, private_memory
 from rffbench.trials import single
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_single, run_trial

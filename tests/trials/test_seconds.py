@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rffbench import rowsource
+from rffbench.arguments import rowsource
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.weighted.leverage import LeverageScoreFeatures
 from rffbench.linalg.triangles import Triangle

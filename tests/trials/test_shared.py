@@ -10,8 +10,8 @@ from sklearn.datasets import load_wine
 
 from rffbench.data.cards import add_card
 from rffbench.data.userfile import look
+from rffbench.io.process import Contention
 from rffbench.linalg.triangles import blas_bytes
-from rffbench.process import Contention
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV

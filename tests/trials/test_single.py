@@ -13,10 +13,10 @@ from sklearn.metrics import accuracy_score, root_mean_squared_error
 from sklearn.model_selection import KFold
 
 from rffbench import data
+from rffbench.arguments.seeds import feature_stream
 from rffbench.features import make_features
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import make_kernel
-from rffbench.seeds import feature_stream
 from rffbench.trials import measuring, metrics
 from rffbench.trials import tasks as plan
 from rffbench.trials.measuring import MapOnPoints, Points, kernel_error

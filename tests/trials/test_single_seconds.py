@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rffbench import RandomFourierFeatures
-from rffbench.process import Contention
+from rffbench.io.process import Contention
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
 from rffbench.trials.problem import Problem
@@ -224,7 +224,7 @@ def test_the_mode_is_part_of_a_trial_s_key_and_leaves_those_of_the_others():
 @pytest.mark.parametrize("scoring", [None, "accuracy"])
 def test_generating_features_is_mapping_every_row_once_whatever_the_solver_maps_again(memory, scoring, monkeypatch):
     """A clock that goes on by one for every row mapped: feature_s counts the rows."""
-    from rffbench import rowsource
+    from rffbench.arguments import rowsource
 
     rows = 0
 

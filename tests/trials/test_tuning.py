@@ -11,11 +11,11 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold
 
+from rffbench.arguments.seeds import split_stream
 from rffbench.config.costs import group_operations, operations
 from rffbench.config.experiment import Experiment
+from rffbench.io.process import Contention
 from rffbench.kernels.bandwidth import gamma_of_rows
-from rffbench.process import Contention
-from rffbench.seeds import split_stream
 from rffbench.trials import single, tuning
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_trial

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from numba.core.dispatcher import Dispatcher
 
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.features import MAPS
 from rffbench.kernels import KERNELS
+from rffbench.kernels.served import kernels_served
 from rffbench.linalg import triangles, trigonometric
-from rffbench.parts import kernels_served
 from rffbench.plugins.registry import NONE
-from rffbench.rowsource import Stopwatch
 from rffbench.solvers import spec as solver_spec
 from rffbench.solvers.sparse import fully_corrective
 from rffbench.trials import problem as trial_problem

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FeatureMap
 from rffbench.kernels import HalfSpaceKernel, Kernel
 from rffbench.linalg.trigonometric import sign_columns
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 def draw_perceptrons(

@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.rowsource import row_blocks
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
@@ -16,10 +19,7 @@ from rffbench.features.structured.simplex import SimplexRandomFeatures
 from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel, check_squares
 from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.exponentials import exponential_columns
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.rowsource import row_blocks
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 DRAWN_BY: dict[str, type[FourierFeatures]] = {
     "iid": RandomFourierFeatures,

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.quadrature.gauss_hermite import GaussHermiteFeatures
@@ -22,8 +23,7 @@ from rffbench.features.structured.sorf import StructuredOrthogonalFeatures
 from rffbench.kernels import ActivationKernel, GaussianKernel, Kernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.linalg.trigonometric import activation_columns
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "iid": RandomFourierFeatures,

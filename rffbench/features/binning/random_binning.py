@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from rffbench.arguments.rowsource import row_blocks
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FeatureMap
 from rffbench.kernels import BinningKernel, Kernel, make_kernel_with
 from rffbench.linalg.bins import Grids, table_bytes
-from rffbench.parts import MapServes
-from rffbench.rowsource import row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 MOST_INT32 = np.iinfo(np.int32).max
 

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
 from scipy.sparse import issparse, vstack
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter, check_choice
+from rffbench.arguments.rowsource import BLOCK_ROWS, dense_rows, row_blocks
+from rffbench.arguments.seeds import generator
 from rffbench.kernels import Kernel
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.linalg import lapack
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.threads import blas_for, in_threads
-from rffbench.parameters import WrongParameter, check_choice
-from rffbench.rowsource import BLOCK_ROWS, dense_rows, row_blocks
-from rffbench.seeds import generator
 
 Rule = Literal["uniform", "kmeans", "rls", "bless", "rpcholesky", "greedy"]
 RULES: tuple[Rule, ...] = get_args(Rule)

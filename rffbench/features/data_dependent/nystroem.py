@@ -13,7 +13,10 @@ from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.data_dependent.landmarks import (
@@ -29,10 +32,7 @@ from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.kernels.own import OwnBlocks, Signature, is_own
 from rffbench.linalg.kernel_blocks import KernelBlocks
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.rowsource import BLOCK_ROWS, row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
 NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 comes from the kernel

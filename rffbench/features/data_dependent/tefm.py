@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyrk
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import check_count
+from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
-from rffbench.parameters import check_count
-from rffbench.parts import MapServes
-from rffbench.rowsource import BLOCK_ROWS, row_blocks
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 # (n, l, m, seed) to Θ, n×l; the CountSketch has as many buckets as F has columns, m.
 _SKETCHES: dict[str, Callable[[int, int, int, SeedSequence], Sketch]] = {

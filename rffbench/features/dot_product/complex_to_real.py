@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
 from rffbench.features.dot_product.projections import ProjectionProducts
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
+from rffbench.plugins.parts import MapServes
 
 UNITS = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])  # 1, −1, i and −i
 

@@ -9,16 +9,16 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.rowsource import dense_rows
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FeatureMap
 from rffbench.features.dot_product.allocation import Law, highest_degree, least_error_counts
 from rffbench.kernels import Kernel, MaclaurinKernel, PolynomialKernel, make_kernel_with
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.kernels.base import squared_lengths
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.rowsource import dense_rows
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 MOST_TERMS = 200  # of a series: estimates of (xᵀx′)ⁿ with a higher n are useless
 SAMPLED_ROWS = 1000  # training rows whose lengths decide how much each degree matters

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from rffbench.features.dot_product.projections import ProjectionProducts
-from rffbench.parts import MapServes
+from rffbench.plugins.parts import MapServes
 
 
 class MaclaurinFeatures(ProjectionProducts):

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.seeds import RandomState, generator
 from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import Kernel, MaclaurinKernel
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.products import projection_products, transformed_products
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator
+from rffbench.plugins.parts import MapServes
 
 
 class ProjectionProducts(SeriesFeatures):

@@ -10,15 +10,15 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.seeds import generator
 from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import MaclaurinKernel
 from rffbench.linalg.sketches import CountSketch
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.trigonometric import WORTH_A_THREAD
-from rffbench.parts import MapServes
-from rffbench.seeds import generator
+from rffbench.plugins.parts import MapServes
 
 TILE_BYTES = 1 << 20  # rows whose sketches are transformed together
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.trigonometric import WORTH_A_THREAD
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 MOST_BITS = 16
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import svd
 
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import CauchyKernel, GaussianKernel, make_spectral_kernel
-from rffbench.parts import MapServes
-from rffbench.seeds import seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 class MomentMatchingFeatures(FourierFeatures):

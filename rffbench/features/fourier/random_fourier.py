@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from rffbench.arguments.parameters import WrongParameter, check_positive
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import ColumnBlock, FourierFeatures, draw_phases
 from rffbench.kernels import GaussianKernel, Kernel, SpectralKernel, make_kernel_with
-from rffbench.parameters import WrongParameter, check_positive
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 class RandomFourierFeatures(FourierFeatures):

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_count
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import GaussianKernel, Kernel, make_spectral_kernel
-from rffbench.parameters import WrongParameter, check_count
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 MOST_POINTS = 100  # of a rule: larger rules have weights too small for a float
 LARGEST_GRID = 30  # inputs up to which a message writes the size of the grid in digits

@@ -11,12 +11,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from rffbench.arguments.parameters import WrongParameter, check_count
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.features.quadrature.lattice import lattice_points
 from rffbench.kernels import Kernel, ProductKernel, make_kernel_with
-from rffbench.parameters import WrongParameter, check_count
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 # Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, because the
 # spectral densities' inverse distribution functions are infinite at 0 and 1.

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, Kernel, make_kernel_with
 from rffbench.linalg.butterflies import BUTTERFLIES, ButterflySimplices, pairs_in, simplex_corners
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 BUTTERFLIES_PAY = 400  # inputs: from here on butterflies are faster than the product with a matrix, in both dtypes
 

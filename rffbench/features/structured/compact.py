@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.linalg.sketches import SRHT
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 
 class CompactFeatures(ProjectedFeatures):

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import check_count
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, Kernel, make_spectral_kernel
 from rffbench.linalg.sketches import CountSketch
 from rffbench.linalg.trigonometric import fourier_columns
-from rffbench.parameters import check_count
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 class CountSketchGaussianFeatures(FourierFeatures):

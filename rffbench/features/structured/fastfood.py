@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from rffbench.features.structured.hadamard import Block, HadamardFeatures
 from rffbench.kernels import IsotropicKernel
-from rffbench.parts import MapServes
+from rffbench.plugins.parts import MapServes
 
 
 class FastfoodFeatures(HadamardFeatures):

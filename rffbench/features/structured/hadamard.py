@@ -8,15 +8,15 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.rowsource import dense_rows, row_blocks
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.compiled import compiled
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
-from rffbench.parts import MapServes
-from rffbench.rowsource import dense_rows, row_blocks
-from rffbench.seeds import generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 Block = tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]
 """The diagonals D, k of (N,), the permutation (N,) or None, and C (N,) at unit scale."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel, make_kernel_with
-from rffbench.parameters import WrongParameter
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 
 class OrthogonalRandomFeatures(FourierFeatures):

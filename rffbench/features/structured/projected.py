@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import WrongParameter, is_number
+from rffbench.arguments.rowsource import row_blocks
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.features.base import FeatureMap, write_columns
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import SpectralKernel
 from rffbench.linalg.threads import side_by_side
-from rffbench.parameters import WrongParameter, is_number
-from rffbench.parts import MapServes
-from rffbench.rowsource import row_blocks
-from rffbench.seeds import seed_sequence
+from rffbench.plugins.parts import MapServes
 
 TASK_ROWS = 512  # rows that a thread maps before it takes the next ones
 AT_ONCE = 4  # threads at most

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from rffbench.arguments.parameters import WrongParameter, check_count
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.structured.hadamard import Block, HadamardFeatures
 from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel
-from rffbench.parameters import WrongParameter, check_count
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 
 class RandomOrthoMatrixFeatures(HadamardFeatures):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
-from rffbench.parts import MapServes
+from rffbench.plugins.parts import MapServes
 
 
 class SimplexRandomFeatures(OrthogonalRandomFeatures):

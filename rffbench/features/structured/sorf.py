@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.structured.hadamard import Block
 from rffbench.features.structured.rom import RandomOrthoMatrixFeatures
 from rffbench.kernels import IsotropicKernel, Kernel
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 
 class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):

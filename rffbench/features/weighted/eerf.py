@@ -9,11 +9,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.weighted.pool import Selection, frequency_scores, normalised, unweighted
 from rffbench.features.weighted.surrogate import SurrogateLeverageFeatures
 from rffbench.kernels import Kernel
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 
 class EnergyBasedFeatures(SurrogateLeverageFeatures):

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import check_positive
+from rffbench.arguments.seeds import RandomState, generator
 from rffbench.features.weighted.eerf import EnergyBasedFeatures
 from rffbench.features.weighted.pool import Selection, frequency_scores, normalised, unweighted
 from rffbench.kernels import Kernel
-from rffbench.parameters import check_positive
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, generator
+from rffbench.plugins.parts import MapServes
 
 
 def aligned_probabilities(scores: NDArray[np.float64], divergence: float) -> NDArray[np.float64]:

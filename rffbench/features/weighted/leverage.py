@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import check_positive
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.weighted.pool import EPS, PooledFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.triangles import Triangle
-from rffbench.parameters import check_positive
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 
 def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:

@@ -18,16 +18,16 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, is_number
+from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_phases
 from rffbench.kernels import SpectralKernel
 from rffbench.labels import REWEIGHTED, STORED_VARIANT
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.linalg.trigonometric import fourier_products
-from rffbench.parameters import WrongParameter, is_number
-from rffbench.parts import MapServes
-from rffbench.rowsource import BLOCK_ROWS, row_blocks
-from rffbench.seeds import generator, seed_sequence
+from rffbench.plugins.parts import MapServes
 
 # Scores are known only up to rounding. They are kept above that level, so that the weight 1/q of a reweighted column
 # stays finite if the column vanishes on the data.

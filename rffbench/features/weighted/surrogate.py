@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from rffbench.arrays import FloatArray
+from rffbench.arguments.arrays import FloatArray
+from rffbench.arguments.parameters import checked_labels
+from rffbench.arguments.seeds import RandomState
 from rffbench.features.weighted.pool import PooledFeatures
 from rffbench.kernels import Kernel
-from rffbench.parameters import checked_labels
-from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import MapServes
 
 MOST_CLASSES = 20  # up to this number of different whole numbers, floats are classes, as in a user's own data file
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.arguments.seeds import stream
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
@@ -23,7 +24,6 @@ from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table
-from rffbench.seeds import stream
 
 ALL = "all datasets"
 RESAMPLES = 2000

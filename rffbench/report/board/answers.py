@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from rffbench.arguments.seeds import generator, stream
 from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
 from rffbench.report.board.statistics import REGION, groups_of
 from rffbench.report.board.summary import Summary, signed
 from rffbench.report.significance import LEVEL
 from rffbench.report.strips import Strip, Strips
 from rffbench.report.text_table import NOT_RUN
-from rffbench.seeds import generator, stream
 
 
 @dataclass(frozen=True)

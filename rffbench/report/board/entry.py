@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from rffbench import yamlfile
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.config.costs import shares, test_rows, train_rows
 from rffbench.config.dryrun import run_seconds
 from rffbench.config.experiment import Experiment
@@ -24,10 +24,10 @@ from rffbench.config.values import Dataset
 from rffbench.data.cards import Card, load_card
 from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench.io import yamlfile
+from rffbench.io.text import duration, plural
 from rffbench.plugins import ownfile
 from rffbench.report.board.score import BASELINE
-from rffbench.text import duration, plural
 from rffbench.trials.spec import TrialSpec
 
 SPOILING = ("columns", "global seeds", "seed")  # checks of a map without which its scores mean nothing

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.report.board.answers import (
     Answer,
     Number,

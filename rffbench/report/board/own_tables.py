@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.config.costs import train_rows
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.answers import gains_in_percent
 from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS

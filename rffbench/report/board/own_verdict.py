@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from rffbench.io.text import plural
 from rffbench.report.board.own_tables import own_costs
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, losses, references
@@ -13,7 +14,6 @@ from rffbench.report.board.summary import Gains, Summary, gains_of, in_percent, 
 from rffbench.report.board.views import at_columns, cost_ratios
 from rffbench.report.frame import Results
 from rffbench.report.text_table import Table
-from rffbench.text import plural
 
 MOST_ROWS = 10
 _WORDS = {

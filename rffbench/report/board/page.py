@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rffbench import __version__, files
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench import __version__
+from rffbench.arguments.parameters import TIMES_MEDIAN
+from rffbench.io import files
+from rffbench.io.text import in_one_line
 from rffbench.report.board import front, run_tables, tables
 from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.own_tables import chosen_table, map_panels
@@ -27,7 +29,6 @@ from rffbench.report.escape import markdown
 from rffbench.report.frame import Results
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import Table
-from rffbench.text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.execution.manifest import runs_of
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import BASELINE, loss_name
 from rffbench.report.board.standing import CALIBRATION, PARTS, Board, shape

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.io.text import plural
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.text_table import NOT_RUN, Table
-from rffbench.text import plural
 
 WITHIN = 0.01
 EQUATIONS = {

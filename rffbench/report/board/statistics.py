@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import wilcoxon
 
+from rffbench.arguments.seeds import generator, stream
 from rffbench.report.significance import LEVEL, holm
-from rffbench.seeds import generator, stream
 
 REGION = 0.01  # a gain of less is as good as none
 SURE = 0.95

@@ -20,13 +20,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from rffbench import __version__, files, yamlfile
+from rffbench import __version__
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import experiment_of, load_experiment
 from rffbench.data.cards import Card, load_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.execution.log import cell, line_of, log_files, read_rows
 from rffbench.execution.row import Row
+from rffbench.io import files, yamlfile
 from rffbench.plugins import ownfile
 from rffbench.report.board.entry import BASELINE, PLANS_FULL, board_config, cost_of, fitting, label_of
 from rffbench.report.board.own_tables import map_tables

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.data.cards import load_card
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import draws
 from rffbench.report.board.advice import Advice, Gain, advise, classes
 from rffbench.report.board.answers import Answer

@@ -26,10 +26,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from rffbench import files
 from rffbench.errors import ConfigError, EnvironmentFault
+from rffbench.io import files
+from rffbench.io.text import printable
 from rffbench.report.frame import as_written, size_label
-from rffbench.text import printable
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, in an order in which neighbours also differ in
 # lightness. In grey print, marker and line style distinguish the methods. Later lines are thinner and are drawn on top,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rffbench import __version__
+from rffbench.errors import amount
 from rffbench.execution.log import cell as cell_of
 from rffbench.execution.log import each_row
 from rffbench.report.frame import Protocols, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet
-from rffbench.text import amount
 
 MOST_FAILURES = 50  # different messages that are listed
 

@@ -16,7 +16,7 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from rffbench.text import printable
+from rffbench.io.text import printable
 
 _HERE = Path(__file__).parent
 

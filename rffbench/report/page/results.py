@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from rffbench.errors import amount
 from rffbench.report import edges
 from rffbench.report.cells import CLOSE, DIFFERS, NOT_COMPARABLE, OTHER_ROWS, REPRODUCED
 from rffbench.report.compare import Comparison, cells_beside
@@ -18,7 +19,6 @@ from rffbench.report.page.sheet import Cell, Line, Sheet, anchor
 from rffbench.report.significance import interval_of
 from rffbench.report.text_table import NOT_RUN, plus_minus, significant_digits
 from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
-from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, SECONDS, Metric
 
 TONES = {REPRODUCED: "good", CLOSE: "good", DIFFERS: "bad", HOLDS: "good", REFUTED: "bad", OPEN: "open"}

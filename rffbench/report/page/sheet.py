@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from rffbench.io.text import printable
 from rffbench.report.text_table import Table
-from rffbench.text import printable
 
 FEW_WORDS = 32  # longer texts are wrapped
 EMPTY = ("", "–")  # empty cells

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rffbench import files
 from rffbench.config.costs import shares
 from rffbench.config.grid import Grid
 from rffbench.config.loading import filter_specs, load_resolved
@@ -21,10 +20,11 @@ from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
 from rffbench.execution.manifest import runs_of
 from rffbench.execution.run import compiling_seconds
+from rffbench.io import files
+from rffbench.io.text import printable
 from rffbench.report.frame import experiment_folders, load_protocols
 from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
-from rffbench.text import printable
 from rffbench.trials.spec import Key
 
 LOCK = ".lock"  # the file that a run locks

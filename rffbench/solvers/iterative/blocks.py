@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.rowsource import Stopwatch, part
+from rffbench.arguments.rowsource import Stopwatch, part
 from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.iterative.tiles import Sums, Tiles, Work
 from rffbench.solvers.ridge.tree import Engine, depth_first, leaves, pairs

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rffbench.arguments.parameters import WrongParameter, check_count, check_positive
+from rffbench.arguments.rowsource import clock, since
 from rffbench.errors import unknown
-from rffbench.parameters import WrongParameter, check_count, check_positive
-from rffbench.rowsource import clock, since
 
 FEWEST_PASSES = 3  # for the right sides, a step, and the residual
 ROUNDINGS = 8  # the smallest useful tolerance, in units of rounding

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count, check_memory
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.features.data_dependent.landmarks import diagonal_of, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.lapack import eigh
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, less_origin, mean_test_error
 from rffbench.solvers.iterative.budget import Budget, Clock, passes_of_a_fit
 from rffbench.solvers.iterative.kernel import KernelMatrix

@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count
+from rffbench.arguments.rowsource import Stopwatch, row_blocks
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES, VERSIONS, Rule, TooFewRows, choose_landmarks, not_positive
 from rffbench.features.data_dependent.nystroem import check_rule
@@ -17,10 +20,7 @@ from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.kernels.own import OwnKernel, Signature, is_own
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.lapack import eigh
-from rffbench.parameters import WrongParameter, check_choice, check_count
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch, row_blocks
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
 from rffbench.solvers.iterative.budget import passes_of_a_fit
 from rffbench.solvers.iterative.features import FeatureSystem

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import generator
 from rffbench.linalg.sketches import CountSketch
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import generator
 from rffbench.solvers.iterative.preconditioners import Spectrum, of_nystroem, of_sketch
 from rffbench.solvers.iterative.problems import Columns, Problems
 from rffbench.solvers.iterative.system import System

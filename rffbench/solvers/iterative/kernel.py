@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import check_choice
+from rffbench.arguments.rowsource import Stopwatch, row_blocks
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.data_dependent.landmarks import greedily_pivoted, randomly_pivoted, rows_at
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
@@ -17,9 +20,6 @@ from rffbench.linalg.conjugate_gradients import NotPositive
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.lapack import eigh
 from rffbench.linalg.threads import side_by_side
-from rffbench.parameters import check_choice
-from rffbench.rowsource import Stopwatch, row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
 from rffbench.solvers.iterative.falkon import whitened
 from rffbench.solvers.iterative.problems import Columns, Problems

@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_map
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.base import fitted_map, held_bytes, mapped
 from rffbench.features.data_dependent.landmarks import VERSIONS
 from rffbench.features.hooks import hook, makes_sparse, most_columns
-from rffbench.parameters import WrongParameter, check_choice, check_map
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.budget import passes_of_a_fit
 from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState
 from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.linalg.threads import blas_for
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, less_origin, mean_test_error, no_singular
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock

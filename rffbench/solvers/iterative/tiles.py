@@ -14,10 +14,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.features.base import check_finite, mapped
 from rffbench.features.hooks import bears_threads, hook
 from rffbench.linalg.threads import side_by_side, thread_count
-from rffbench.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.solvers.base import checked_rows, default_block_rows
 from rffbench.solvers.iterative.problems import Problems
 

@@ -1,8 +1,8 @@
 """A fit over many machines: workers compute ridge's sums over the rows, block by block; this process solves.
 
-Workers get the fitted map and the places of their rows (`rffbench.rowsource.part`). They return Gram triangles and
-right sides, which a fixed tree adds (`rffbench.solvers.ridge.tree`). Workers also make predictions. Dask runs these
-functions on the workers (`rffbench.solvers.ridge.dask_blocks`); it is loaded when a fit begins.
+Workers get the fitted map and the places of their rows (`rffbench.arguments.rowsource.part`). They return Gram
+triangles and right sides, which a fixed tree adds (`rffbench.solvers.ridge.tree`). Workers also make predictions. Dask
+runs these functions on the workers (`rffbench.solvers.ridge.dask_blocks`); it is loaded when a fit begins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.rowsource import Stopwatch, float_rows, is_row_source, part
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import not_finite
 from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.triangles import TriangleStack, packed_length
-from rffbench.parameters import WrongParameter
-from rffbench.rowsource import Stopwatch, float_rows, is_row_source, part
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,

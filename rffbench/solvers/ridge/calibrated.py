@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_count
 from rffbench.features.hooks import makes_sparse
-from rffbench.parameters import WrongParameter, check_count
 from rffbench.solvers.base import Classifier, no_singular
 from rffbench.solvers.platt import Sigmoids, by_class
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics

@@ -25,10 +25,10 @@ from distributed import Client, Future, LocalCluster
 from threadpoolctl import threadpool_limits
 
 from rffbench.errors import EnvironmentFault
+from rffbench.io.process import SAFE_PATH, forget_safe_path, keep_freed_memory, safe_path
 from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.threads import thread_count
 from rffbench.plugins import ownfile
-from rffbench.process import SAFE_PATH, forget_safe_path, keep_freed_memory, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
 TIMEOUT_S = 30.0  # within which a scheduler and its first worker must answer

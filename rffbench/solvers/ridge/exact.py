@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import check_count, check_memory
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState
 from rffbench.errors import MemoryBudgetError
 from rffbench.kernels import Kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.kernels.own import OwnKernel
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import check_count, check_memory
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, less_origin, no_singular
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, solve_triangular
 
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.errors import Fallback
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 from rffbench.linalg.trigonometric import WORTH_A_THREAD
-from rffbench.rowsource import Stopwatch
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, RidgeScale, Scoring
 
 Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rffbench.parameters import WrongParameter, check_choice
-from rffbench.parts import SolverServes, serves
+from rffbench.arguments.parameters import WrongParameter, check_choice
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
 from rffbench.solvers.ridge.partitioned import PartitionedRidgeClassifierCV, PartitionedRidgeCV
 from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Method, RidgeScale, Scoring, check_scoring

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_count
 from rffbench.features.base import held_bytes
 from rffbench.features.hooks import makes_sparse
-from rffbench.parameters import WrongParameter, check_count
 from rffbench.solvers.base import less_origin, no_singular, read_numbers, rows_of
 from rffbench.solvers.ridge.fold_statistics import RidgeSolution, fold_bounds
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Method, RidgeScale

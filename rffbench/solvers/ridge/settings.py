@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rffbench.parameters import WrongParameter, check_choice
+from rffbench.arguments.parameters import WrongParameter, check_choice
 from rffbench.solvers.base import LambdaScale
 
 RidgeScale = Literal["n", 1, "trace"]

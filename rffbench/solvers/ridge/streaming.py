@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
+from rffbench.arguments.rowsource import Stopwatch, dense_rows, row_blocks
 from rffbench.features.base import check_finite, fitted_map, held_bytes, mapped, not_finite
 from rffbench.features.hooks import bears_threads, hook, makes_sparse, most_columns
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
-from rffbench.rowsource import Stopwatch, dense_rows, row_blocks
 from rffbench.solvers.base import (
     Classifier,
     Regressor,

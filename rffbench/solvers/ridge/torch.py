@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
+from rffbench.arguments.parameters import WrongParameter, check_count
+from rffbench.arguments.rowsource import Stopwatch
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import FourierFeatures
 from rffbench.features.weighted.pool import PooledFeatures
-from rffbench.parameters import WrongParameter, check_count
-from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import Classifier, Regressor, less_origin, no_singular
 from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import (

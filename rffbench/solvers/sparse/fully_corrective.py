@@ -18,12 +18,19 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from rffbench.arguments.parameters import (
+    WrongParameter,
+    check_choice,
+    check_count,
+    check_memory,
+    check_positive,
+    is_number,
+)
+from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.errors import MemoryBudgetError
 from rffbench.kernels import KERNELS, Kernel, check_squares, make_kernel
 from rffbench.kernels.bandwidth import Bandwidth
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive, is_number
-from rffbench.rowsource import Stopwatch
-from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
 from rffbench.solvers.sparse.basis import Basis, Functions, with_ones
 from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge, minimise

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count
+from rffbench.arguments.seeds import RandomState
 from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel
-from rffbench.parameters import WrongParameter, check_choice, check_count
-from rffbench.parts import SolverServes, serves
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.sparse.basis import Functions
 from rffbench.solvers.sparse.fully_corrective import FullyCorrective, Proposal

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_memory, check_positive
+from rffbench.arguments.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
+from rffbench.arguments.seeds import RandomState
 from rffbench.errors import MemoryBudgetError
+from rffbench.io.text import BYTES, quantity
 from rffbench.kernels import GaussianKernel, Kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.kernels.own import OwnKernel
 from rffbench.linalg.kernel_rows import kernel_product
-from rffbench.parameters import WrongParameter, check_choice, check_memory, check_positive
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
-from rffbench.seeds import RandomState
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, checked_rows, read_rows
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
 from rffbench.solvers.svm.libraries import heard, load, warn_of_libsvm
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
-from rffbench.text import BYTES, quantity
 
 Loss = Literal["squared-hinge", "hinge"]
 USUAL_STEPS = 7000  # multiply-adds over n^1.5·√d; the shipped results have 0.4 to 1.8 times this, ijcnn1 a fifth

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_map, check_memory, check_positive
+from rffbench.arguments.rowsource import Stopwatch, row_blocks
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import check_finite, fitted_map, mapped
 from rffbench.features.hooks import hook, makes_sparse, most_columns
-from rffbench.parameters import WrongParameter, check_choice, check_map, check_memory, check_positive
-from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch, row_blocks
+from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, default_block_rows
 from rffbench.solvers.feature_rows import FeatureRows
 from rffbench.solvers.svm.libraries import heard, load, warn_of_liblinear

@@ -6,11 +6,11 @@ from numba import get_num_threads, set_num_threads
 from scipy import stats
 
 from rffbench import PerceptronFeatures, QuasiMonteCarloFeatures, RandomFourierFeatures
+from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.features import make_features
 from rffbench.features.checks import PAIRS, errors, largest_bias, slope
 from rffbench.kernels import KERNELS, make_kernel, mean_abs_coordinate
 from rffbench.linalg.trigonometric import FAR, WORTH_A_THREAD
-from rffbench.rowsource import BLOCK_ROWS
 
 RADIUS = 2.0
 

@@ -7,12 +7,12 @@ import pytest
 from scipy.linalg import hadamard
 
 from rffbench import RandomFourierFeatures, TrainingEfficientFeatureMap
+from rffbench.arguments.rowsource import BLOCK_ROWS
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.features import later_defaults, make_features
 from rffbench.kernels import make_kernel
 from rffbench.labels import stored_features
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch
-from rffbench.rowsource import BLOCK_ROWS
-from rffbench.seeds import seed_sequence
 from tests.helpers.kernel_rates import ServedRows
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -7,11 +7,11 @@ from scipy.stats import poisson
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from rffbench import ComplexToRealFeatures, MaclaurinFeatures, TensorSketchFeatures
+from rffbench.arguments.seeds import seed_sequence
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.dot_product.degrees import optimised_terms
 from rffbench.kernels import GaussianKernel, PolynomialKernel
-from rffbench.seeds import seed_sequence
 from tests.helpers.kernel_rates import errors, largest_bias, slope
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -5,7 +5,9 @@ from copy import copy
 import numpy as np
 import pytest
 
-from rffbench import LeverageScoreFeatures, RandomFourierFeatures, SurrogateLeverageFeatures, rowsource
+from rffbench import LeverageScoreFeatures, RandomFourierFeatures, SurrogateLeverageFeatures
+from rffbench.arguments import rowsource
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import draw_frequencies, draw_phases
 from rffbench.features.weighted.leverage import ridge_leverage_scores
 from rffbench.features.weighted.pool import frequency_scores, resample, reweight, whole_pool
@@ -13,7 +15,6 @@ from rffbench.features.weighted.surrogate import alignment_scores
 from rffbench.kernels import SPECTRAL_KERNELS, make_kernel
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.linalg.trigonometric import fourier_columns, fourier_products
-from rffbench.seeds import generator, seed_sequence
 
 GAMMA, SEED, N, D = 0.6, 11, 70, 4
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.report.board import run_tables
 from rffbench.report.board.registered import CONFIRMATORY
 from rffbench.report.board.score import Reference

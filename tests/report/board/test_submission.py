@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rffbench import yamlfile
 from rffbench.cli import cli
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, ResultsError
+from rffbench.io import yamlfile
 from rffbench.report.board import submission
 from rffbench.report.board.entry import cost_of, own_map
 from rffbench.report.board.own_tables import map_tables

@@ -5,8 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench import RandomFourierFeatures, StreamedRidgeClassifierCV, StreamedRidgeCV
+from rffbench.arguments.rowsource import clock
 from rffbench.errors import ConfigError, Fallback, MemoryBudgetError
-from rffbench.rowsource import clock
 from rffbench.solvers import make_solver
 from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
 

@@ -8,7 +8,7 @@ import pytest
 from rffbench import StreamedRidgeClassifierCV
 from rffbench.features import MAPS, make_features
 from rffbench.kernels import KERNELS
-from rffbench.parts import kernels_served
+from rffbench.kernels.served import kernels_served
 from rffbench.plugins.registry import NONE
 from rffbench.solvers.ridge import streaming
 from rffbench.solvers.ridge.plan import Plan

@@ -15,7 +15,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures, rowsource
+from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures
+from rffbench.arguments import rowsource
 from rffbench.data import train_test
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.weighted import pool

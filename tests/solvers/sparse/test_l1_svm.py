@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffbench import RandomFourierFeatures
-from rffbench.seeds import generator, seed_sequence
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.solvers.sparse.l1 import SquaredHinge, minimise, solve_by_liblinear
 from tests.helpers.l1_solutions import solve
 

@@ -5,7 +5,7 @@ import pytest
 import sklearn.linear_model
 
 from rffbench import RandomFourierFeatures
-from rffbench.seeds import generator, seed_sequence
+from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.solvers.sparse import l1
 from rffbench.solvers.sparse import quadratic as l1_quadratic
 from rffbench.solvers.sparse.l1 import Lasso, minimise

@@ -10,12 +10,12 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.svm import SVC
 
+from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.linalg import kernel_rows as kernel_rows_module
 from rffbench.linalg import trigonometric as linalg
 from rffbench.linalg.kernel_rows import TILE, kernel_product, kernel_rows, unit_columns
-from rffbench.rowsource import BLOCK_ROWS
 from rffbench.solvers import make_solver
 from rffbench.solvers.svm import dual_descent as squared_hinge
 from rffbench.solvers.svm import kernel as kernel_svm

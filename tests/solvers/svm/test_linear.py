@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.svm import LinearSVC
 
-from rffbench import PerceptronFeatures, RandomFourierFeatures, rowsource
+from rffbench import PerceptronFeatures, RandomFourierFeatures
+from rffbench.arguments import rowsource
 from rffbench.errors import ConfigError, MemoryBudgetError
-from rffbench.process import peak_memory, reset_peak
+from rffbench.io.process import peak_memory, reset_peak
 from rffbench.solvers import make_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.feature_rows import FeatureRows

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rffbench import data, files
+from rffbench import data
 from rffbench.cli.output import message_of
 from rffbench.config.methodfiles import numbers_of
 from rffbench.data import store, unpack
@@ -20,10 +20,11 @@ from rffbench.errors import ConfigError, DataError, ResultsError
 from rffbench.execution import manifest, run
 from rffbench.execution.folders import FolderLock, set_aside
 from rffbench.execution.log import TrialLog, latest, read_rows
+from rffbench.io import files
+from rffbench.io.yamlfile import Misplaced
 from rffbench.papers import csvfile
 from rffbench.report.frame import load_protocols
 from rffbench.report.merge import merge
-from rffbench.yamlfile import Misplaced
 from tests.helpers.execution_workers import FakeExperiment, serial, spec
 from tests.helpers.powercut import recorded, restore
 

@@ -28,7 +28,7 @@ SAFE_PATH, OURS = "PYTHONSAFEPATH", "rffbench"  # Python's variable, of which an
 def safe_path() -> str:
     """The value of SAFE_PATH for a Python started with ``-c``: with it, a file of the current folder, such as a user's
     random.py, does not shadow the library's module. Empty, without effect, if this package is in the current folder."""
-    here = os.path.samefile(Path(__file__).parents[1], os.curdir)
+    here = os.path.samefile(Path(__file__).parents[2], os.curdir)
     return os.environ.get(SAFE_PATH, "" if here else OURS)
 
 

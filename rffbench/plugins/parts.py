@@ -8,12 +8,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from rffbench.parameters import WrongParameter
-
-if TYPE_CHECKING:
-    from rffbench.kernels import Kernel
+from rffbench.arguments.parameters import WrongParameter
 
 Task = Literal["classification", "regression"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -153,40 +150,6 @@ def serves(
     return declare
 
 
-def serves_kernel(traits: Traits, kernel: str | Kernel) -> bool:
-    """Whether ``kernel`` has the trait, or one of the traits, that a part needs. ValueError for an unknown name."""
-    from rffbench.kernels import make_kernel
-
-    return traits is None or isinstance(make_kernel(kernel), traits)
-
-
-def kernels_served(traits: Traits) -> list[str]:
-    """The names of the built-in kernels that have the trait, or one of the traits."""
-    from rffbench.kernels import KERNELS
-
-    return [name for name, kernel in KERNELS.items() if traits is None or issubclass(kernel, traits)]
-
-
-def check_kernel(part: str, traits: Traits, kernel: str | Kernel) -> None:
-    """NotServed if the part called ``part`` needs a kernel with other traits; ValueError for an unknown ``kernel``."""
-    from rffbench.kernels.own import PRECOMPUTED, is_own
-
-    if is_own(kernel):
-        if traits is None:  # any kernel will do; the part says whether it takes one that is no Kernel
-            return
-        what = "a precomputed matrix" if isinstance(kernel, str) and kernel == PRECOMPUTED else "a callable"
-        words = needed(traits)
-        wanted = f"a kernel with {words}" if words else f"the {' or '.join(kernels_served(traits))} kernel"
-        raise NotServed("kernel", f"{part} needs {wanted}; NystroemFeatures takes {what}")
-    if serves_kernel(traits, kernel):
-        return
-    name, having = kernel if isinstance(kernel, str) else kernel.called(), kernels_served(traits)
-    if not (words := needed(traits)):
-        raise NotServed("kernel", f"{part} needs the {' or '.join(having)} kernel, got {name}")
-    have = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'}" if having else "no kernel has"
-    raise NotServed("kernel", f"{part} needs a kernel with {words}; {name} has none; {have}")
-
-
 def check_task(part: str, tasks: Iterable[str], task: str, instead: Iterable[str] = ()) -> None:
     """NotServed if the part called ``part`` is not for ``task``; ``instead`` names parts that are."""
     if task not in tasks:
@@ -200,11 +163,3 @@ def check_sparse(part: str, takes: bool, features: str, instead: Iterable[str]) 
     if not takes:
         message = f"{part} takes no sparse features, as {features} makes; use {' or '.join(instead)}"
         raise NotServed("features", message)
-
-
-def needed(traits: Traits) -> str:
-    """The traits in words: "a product density"; empty for kernels by name, and if every kernel is served."""
-    listed = () if traits is None else traits if isinstance(traits, tuple) else (traits,)
-    from rffbench.kernels import TRAITS
-
-    return " or ".join(each.trait for each in TRAITS.values() if each in listed)

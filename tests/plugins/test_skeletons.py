@@ -8,7 +8,7 @@ from rffbench.config.loading import load_experiment
 from rffbench.data.cards import read_card
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError
-from rffbench.skeletons import KINDS, class_name, write_skeleton
+from rffbench.plugins.skeletons import KINDS, class_name, write_skeleton
 
 CONFIG = """\
 name: try

@@ -6,8 +6,8 @@ import time
 import pytest
 import yaml
 
-from rffbench import yamlfile
 from rffbench.errors import ConfigError
+from rffbench.io import yamlfile
 
 
 @pytest.fixture

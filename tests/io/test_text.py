@@ -2,7 +2,8 @@
 
 import pytest
 
-from rffbench.text import BYTES, SECONDS, amount, canonical_json, duration, number, quantity
+from rffbench.errors import amount
+from rffbench.io.text import BYTES, SECONDS, canonical_json, duration, number, quantity
 
 
 def seconds(text):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from rffbench.seeds import feature_stream, generator, seed_sequence, split_stream, stream
+from rffbench.arguments.seeds import feature_stream, generator, seed_sequence, split_stream, stream
 
 DRAWN = {
     np.random.default_rng: [3120047950, 4050395131, 3785566645, 2196135116],

@@ -58,13 +58,6 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def amount(size: float) -> str:
-    """A number of bytes: ``510 kB``, ``35 MB``, ``6.20 GB``."""
-    if size >= 1e9:
-        return f"{size / 1e9:.2f} GB"
-    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-
-
 # ---- Equal values, equal text --------------------------------------------------------------------------------
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode

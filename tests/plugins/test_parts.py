@@ -11,7 +11,8 @@ from rffbench.cli import cli
 from rffbench.errors import ConfigError
 from rffbench.features.hooks import Hooks, hook
 from rffbench.kernels import KERNELS, ArcCosineKernel, MaternKernel
-from rffbench.parts import LETTERS, SolverServes, evaluated, kernels_served, letters_of, printed
+from rffbench.kernels.served import kernels_served
+from rffbench.plugins.parts import LETTERS, SolverServes, evaluated, letters_of, printed
 from rffbench.plugins.registry import NONE
 from tests.helpers.tiny_config import TINY
 

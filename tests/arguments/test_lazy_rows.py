@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 
 from rffbench import LogisticClassifierCV, RandomFourierFeatures, StreamedRidgeCV
-from rffbench.rowsource import dense_rows, float_rows
+from rffbench.arguments.rowsource import dense_rows, float_rows
 from rffbench.solvers.iterative.pcg import PCGRidgeCV
 from tests.helpers.every_solver import ALL as LEARNERS
 from tests.helpers.every_solver import made as learner

@@ -5,7 +5,7 @@ from typing import Literal
 
 from rffbench.errors import ConfigError
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def resource_folder(kind: Literal["configs", "datasets"]) -> Path:

@@ -25,13 +25,6 @@ except ImportError:  # not a Unix: nothing is locked, and two runs into one fold
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for its other end
-# Errors of a broken or missing disk, or of one on another machine: the file may be whole.
-OF_THE_DISK = {
-    getattr(errno, name)
-    for name in ("EIO", "EREMOTEIO", "ESTALE", "ENODEV", "ENXIO", "ENOMEDIUM", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN",
-                 "EHOSTUNREACH", "ENOLINK", "ECOMM", "ESHUTDOWN", "ECONNRESET", "ECONNABORTED", "EBADMSG", "EUCLEAN")
-    if hasattr(errno, name)
-}  # fmt: skip
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # an answer of file systems in a network
 _NOT_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}  # some systems' answer of a folder
 

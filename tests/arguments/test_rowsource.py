@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rffbench import rowsource
-from rffbench.rowsource import Stopwatch
+from rffbench.arguments import rowsource
+from rffbench.arguments.rowsource import Stopwatch
 
 
 @pytest.fixture

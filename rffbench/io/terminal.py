@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from rffbench.text import printable
+from rffbench.io.text import printable
 
 
 def is_terminal(stream: Any) -> bool:

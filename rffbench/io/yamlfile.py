@@ -19,8 +19,7 @@ import yaml
 from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
-from rffbench.errors import ConfigError, not_utf8, unknown, unreadable
-from rffbench.text import amount
+from rffbench.errors import ConfigError, amount, not_utf8, unknown, unreadable
 
 Model = TypeVar("Model", bound=BaseModel)
 
