@@ -1,21 +1,24 @@
 """Pages of docs/ that speak of results: python -m studies.pages [--check]
 
 A page's source is Markdown that a person writes, ``studies/<study>/<page>.md``, with Jinja's expressions for numbers:
-``{{ gain("Nyström", 512).said }}``. Its names are those that the study's ``facts.py`` lists in ``FACTS``. A sentence
-whose truth depends on a verdict stands in ``{% if … %}``; where no branch fits, ``{{ fail("…") }}`` stops, and a person
-writes another sentence. With --check nothing is written: pages that are out of date are named, and the exit status
-is 1.
+``{{ gain("Nyström", 512).said }}``. Its names are those of `studies.evidence` and of the study's own ``facts.py``. A
+paper's page, ``studies/papers/<paper>/page.md``, has its cells in a CSV file beside it. A sentence whose truth depends
+on a verdict stands in ``{% if … %}``; where no branch fits, ``{{ fail("…") }}`` stops, and a person writes another
+sentence. With --check nothing is written: pages that are out of date are named, and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import jinja2
+
+from studies import evidence, figures
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = "<!-- Written from {source} by `make reproduction`: change that file. -->\n"
@@ -37,33 +40,72 @@ def fail(what: str) -> NoReturn:
 def sources() -> dict[Path, Path]:
     """The page that each source makes."""
     found = sorted(path for path in (ROOT / "studies").rglob("*.md") if path.name != "README.md")
-    return {source: ROOT / "docs" / source.name for source in found}
+    return {source: page_of(source) for source in found}
+
+
+def page_of(source: Path) -> Path:
+    """docs/reproduction/<paper>.md for a paper's page.md, else docs/<name>.md."""
+    return ROOT / "docs" / (f"reproduction/{source.parent.name}.md" if is_of_paper(source) else source.name)
+
+
+def is_of_paper(source: Path) -> bool:
+    return source.name == "page.md" and source.parent.parent.name == "papers"
 
 
 def rendered(source: Path) -> str:
     """The page of a source."""
-    name = ".".join(source.relative_to(ROOT).with_name("facts").parts)
-    facts = importlib.import_module(name).FACTS
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    names = {**public(evidence), **facts_of(source), "fail": fail, "included": included}
     try:
-        text = environment.from_string(source.read_text(encoding="utf-8")).render(**facts, fail=fail, included=included)
-    except (NoSentenceFits, jinja2.UndefinedError) as error:
-        raise SystemExit(f"{source.relative_to(ROOT)}: {error}") from error
+        text = environment.from_string(source.read_text(encoding="utf-8")).render(names)
+    except (NoSentenceFits, jinja2.TemplateError) as error:
+        line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        raise SystemExit(f"{source.relative_to(ROOT)}{line}: {error}") from error
     return WRITTEN.format(source=source.relative_to(ROOT).as_posix()) + text
+
+
+def facts_of(source: Path) -> dict[str, object]:
+    """The names that a study has of its own."""
+    name = ".".join(source.relative_to(ROOT).with_name("facts").parts)
+    return public(importlib.import_module(name)) if importlib.util.find_spec(name) else {}
+
+
+def public(module: ModuleType) -> dict[str, object]:
+    return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+
+
+def written() -> dict[Path, str]:
+    """The text of every page, and of the CSV file of every paper's cells."""
+    texts = {}
+    for source, page in sources().items():
+        texts[page] = rendered(source)
+        if is_of_paper(source) and (cells := evidence.every_cell(source.parent.name)):
+            texts[page.with_suffix(".csv")] = cells
+    return texts
+
+
+def draw() -> None:
+    """The figure of every paper whose page shows one of its own, ``<paper>.png`` beside it."""
+    for source, page in sources().items():
+        figure = page.with_suffix(".png")
+        if is_of_paper(source) and f"({figure.name})" in source.read_text(encoding="utf-8"):
+            of_paper = evidence.of_paper(source.parent.name, "reproductions")
+            figures.reported_and_measured(evidence.cells(*of_paper), figure)
 
 
 def main(check: bool) -> int:
     stale = []
-    for source, page in sources().items():
-        text = rendered(source)
+    for page, text in written().items():
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
             stale.append(page.relative_to(ROOT).as_posix())
             if not check:
                 page.write_text(text, encoding="utf-8")
     for page in stale:
         print(f"{page}: {'out of date; `make reproduction` writes it' if check else 'written'}")
+    if not check:
+        draw()
     return 1 if check and stale else 0
 
 
