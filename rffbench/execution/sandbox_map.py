@@ -38,6 +38,7 @@ MOST_SAID = 500  # characters of an error's message
 DESCRIBED_S = 120.0  # to start and to import the map's file
 PLACE = "/map"  # of the map's file in the sandbox
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+KERNELS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # a person's choice of BLAS's code, which decides the last bit
 KINDS = {"<f8", "<f4"}  # of the numbers of features
 
 
@@ -53,6 +54,7 @@ def command_of(file: Path, name: str, kind: Sandbox | None, root: Path) -> tuple
     process where it is None. ``root`` is an empty folder."""
     serve = [sys.executable, "-I", "-m", __name__]
     variables = dict.fromkeys(THREADS, "1") | {"PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= {name: os.environ[name] for name in KERNELS if name in os.environ}
     if kind is None:
         return ("env", "-i", *(f"{key}={value}" for key, value in variables.items()), *serve, f"{file}:{name}")
     there = f"{PLACE}/{file.name}"

@@ -2,6 +2,8 @@
 
 import inspect
 import os
+import pickle
+import struct
 import subprocess
 import sys
 
@@ -77,17 +79,18 @@ def doing(what):
 
 
 @pytest.mark.parametrize("source", [MINE, OURS, OF_TARGETS], ids=["a transformer", "of this package", "of targets"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_features_are_the_same_to_the_last_bit(sandboxed, tmp_path, source, dtype):
-    rows = X.astype(dtype)
-    theirs = sandboxed(source).fit(rows, Y)
-    here = made(tmp_path / "theirs/mine.py").fit(rows, Y)
-    for some in (rows, rows[:1], rows[7:20]):
-        assert np.array_equal(theirs.transform(some), here.transform(some))
-        if theirs.fill is not None:
-            out = np.empty((len(some), 12), dtype)
-            theirs.fill(some, out)
-            assert np.array_equal(out, here.transform(some))
+def test_the_features_are_the_same_to_the_last_bit(sandboxed, tmp_path, source):
+    theirs = sandboxed(source)
+    for dtype in (np.float64, np.float32):
+        rows = X.astype(dtype)
+        theirs.fit(rows, Y)
+        here = made(tmp_path / "theirs/mine.py").fit(rows, Y)
+        for some in (rows, rows[:1], rows[7:20]):
+            assert np.array_equal(theirs.transform(some), here.transform(some))
+            if theirs.fill is not None:
+                out = np.empty((len(some), 12), dtype)
+                theirs.fill(some, out)
+                assert np.array_equal(out, here.transform(some))
 
 
 def test_without_a_sandbox_it_is_another_process_all_the_same(sandboxed, tmp_path):
@@ -112,39 +115,53 @@ def test_what_a_map_changes_in_libraries_is_not_changed_here(sandboxed, capfd):
     assert "passed" not in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize(
-    "forged",
-    [
-        "b'passed: all is well\\n' * 9",
-        "__import__('pickle').dumps(print)",
-        "__import__('struct').pack('>Q', 2**60)",
-        "__import__('struct').pack('>Q', 2) + b'[]'",
-        "__import__('struct').pack('>Q', 31) + b'{\"columns\": 10000, \"number\": 1} '[:31]",
-        "__import__('struct').pack('>Q', 2000) + b'[' * 2000",
-        "__import__('struct').pack('>Q', 2) + b'{}'",
-    ],
-)
-def test_an_answer_that_a_map_forges_is_an_error(sandboxed, forged):
-    features = sandboxed(doing(f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, {forged})\n"
-                               "    except OSError:\n        pass"))  # fmt: skip
+def test_an_answer_that_a_map_forges_is_an_error(sandboxed):
+    write = "os.write(each, b'passed' * 9)"
+    told = f"import os\nfor each in range(3, 20):\n    try:\n        {write}\n    except OSError:\n        pass"
+    features = sandboxed(doing(told))
     with pytest.raises(ValueError, match="the process of the map"):
         features.fit(X, Y).transform(X)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    "answer",
     [
-        ("np.ones((3, 3))", r"ValueError: Mine.transform must give an array of numbers \(60, 12\)"),
-        ("'passed'", "ValueError: Mine.transform must give an array"),
-        ("np.full((len(X), 12), None)", "ValueError: Mine.transform must give an array"),
-        ("__import__('os')._exit(0)", "the process of the map has ended"),
-        ("[][1]", "IndexError: list index out of range"),
+        b"passed: all is well\n" * 9,
+        pickle.dumps(print),
+        struct.pack(">Q", 2**60),
+        struct.pack(">Q", 2) + b"[]",
+        struct.pack(">Q", 31) + b'{"columns": 10000, "number": 1} '[:31],
+        struct.pack(">Q", 2000) + b"[" * 2000,
+        struct.pack(">Q", 2) + b"{}",
     ],
 )
-def test_features_that_are_none_are_an_error_that_says_so(sandboxed, given, said):
-    features = sandboxed(MINE.replace("return np.hstack", f"return {given}\n        return np.hstack"))
-    with pytest.raises(ValueError, match=said):
-        features.fit(X, Y).transform(X)
+def test_bytes_that_are_no_answer_are_an_error(tmp_path, answer):
+    """Of a process that says them, whatever it is asked."""
+    says = f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdout.flush(); sys.stdin.buffer.read()"
+    about = {"takes_targets": False, "fills": False}
+    (tmp_path / "mine.py").write_text(stand_in([sys.executable, "-I", "-S", "-c", says], "Mine", about))
+    with pytest.raises(ValueError, match="the process of the map"):
+        made(tmp_path / "mine.py").fit(X, Y).transform(X)
+
+
+GIVEN = {
+    "np.ones((3, 3))": r"ValueError: Mine.transform must give an array of numbers \(60, 12\)",
+    "'passed'": "ValueError: Mine.transform must give an array",
+    "np.full((len(X), 12), None)": "ValueError: Mine.transform must give an array",
+    "[][1]": "IndexError: list index out of range",
+    "__import__('os')._exit(0)": "the process of the map has ended",
+}
+
+
+def test_features_that_are_none_are_an_error_that_says_so(sandboxed):
+    given = ", ".join(f"lambda: {each}" for each in GIVEN)
+    features = sandboxed(
+        MINE.replace("return np.hstack", f"return [{given}][int(self.gamma)]()\n        return np.hstack")
+    )
+    for number, said in enumerate(GIVEN.values()):
+        features.set_params(gamma=number + 0.5)
+        with pytest.raises(ValueError, match=said):
+            features.fit(X, Y).transform(X)
 
 
 def test_the_map_sees_its_own_file_and_no_other_of_the_submission(sandboxed, tmp_path):
