@@ -1,7 +1,6 @@
 """The config: what it expands to, what it refuses and how it says so, what stays the same trial."""
 
 import time
-from pathlib import Path
 
 import pytest
 import yaml
@@ -10,8 +9,6 @@ from rffbench.config.experiment import Experiment
 from rffbench.config.loading import filter_specs, load_experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
-from rffbench.execution.log import cell, read_rows
-from rffbench.io.resources import shipped_configs
 
 CONFIG = """\
 name: small
@@ -29,24 +26,6 @@ trials: 3
 seed: 7
 reference: liu2020-table3
 """
-SHIPPED = [
-    "quickstart",
-    "table3",
-    "table3-as-written",
-    "table3-as-written-covtype",
-    "table3-as-released",
-    "figure1",
-    "free-lambda",
-    "protocol-search",
-    "protocol-search-full",
-    "protocol-search-accuracy",
-    "error-bounds",
-    "fake-gaussian",
-    "svm-rff",
-    "tefm-figure1",
-    "tefm-figure2",
-    "tefm-figure3",
-]
 
 
 @pytest.fixture
@@ -216,13 +195,6 @@ def test_the_resolved_config_is_plain_and_reads_back_the_same(read, tmp_path):
     assert keys(load_experiment(path)) == keys(experiment)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_configs_are_found_by_name_and_valid(name):
-    experiment = load_experiment(name)
-    assert experiment.name == name
-    assert experiment.grid()
-
-
 def test_table3_is_the_papers_grid():
     experiment = load_experiment("table3")
     cells = {(spec.dataset, spec.multiple, spec.method) for spec in experiment.grid()}
@@ -268,26 +240,6 @@ def test_table3_is_the_protocol_that_was_found(name):
         assert (list(spec.preprocess), spec.preprocess_fit, spec.train_rows) == (scaling, "all", None)
         assert (spec.count, spec.dtype, spec.device) == ("frequencies", "float64", "cpu")
         assert (spec.seed, spec.timing) == (0, "features")
-
-
-RESULTS = Path(__file__).parents[2] / "results"
-MEASURED = [name for name in shipped_configs() if (RESULTS / name).is_dir()]
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if "search" in name else []) for name in MEASURED]
-)
-def test_committed_results_are_those_of_the_config(name):
-    """Who changes a protocol measures it anew. A table may grow over days: not every trial need be there."""
-    specs = load_experiment(name).grid()
-    asked: dict = {}
-    for spec in specs:
-        asked.setdefault(cell(spec.to_dict()), set()).add(spec.key)
-    log = [row for row in read_rows(RESULTS / name / "trials.jsonl") if row["status"] == "ok"]
-    measured = {(cell(row), row["key"]) for row in log if cell(row) in asked}
-    assert measured
-    counted = {where for where, key in measured if key in asked[where]}
-    assert counted == {where for where, _ in measured}
 
 
 ERRORS = {

@@ -1,25 +1,47 @@
 """The list of configs that ship."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.config.shipped import configs
+from rffbench.execution.log import cell, read_rows
 from rffbench.io.resources import resource_folder, shipped_configs
 
+LISTED = {row["name"]: (each["folder"], row) for each in configs() for row in each["configs"]}
+TOP = resource_folder("configs")
+RESULTS = Path(__file__).parents[2] / "results"
 
-def test_every_config_is_in_the_list_under_its_folder_with_its_title_and_trials():
-    listed = {row["name"]: (each["folder"], row) for each in configs() for row in each["configs"]}
-    top = resource_folder("configs")
-    assert set(listed) == {path.stem for path in top.rglob("*.yaml")}  # no name twice, in whatever folder
-    assert len(listed) == len(list(top.rglob("*.yaml")))
-    for name in listed:
-        experiment = load_experiment(name)
-        folder, row = listed[name]
-        assert shipped_configs()[name] == top / folder / f"{name}.yaml"
-        assert (row["title"], row["trials"]) == (experiment.title, experiment.size())
-        assert row["minutes"] > 0
+
+def test_every_config_is_in_the_list():
+    files = list(TOP.rglob("*.yaml"))
+    assert set(LISTED) == {path.stem for path in files}
+    assert len(LISTED) == len(files)  # no name twice, in whatever folder
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if "search" in name else []) for name in LISTED]
+)
+def test_a_config_is_valid_and_as_it_is_listed_and_its_results_are_those_of_its_grid(name):
+    """Who changes a protocol measures it anew. A table may grow over days: not every trial need be there."""
+    folder, row = LISTED[name]
+    assert shipped_configs()[name] == TOP / folder / f"{name}.yaml"
+    experiment = load_experiment(name)
+    specs = experiment.grid()
+    assert (experiment.name, experiment.title, len(specs)) == (name, row["title"], row["trials"])
+    assert experiment.size() == len(specs)
+    assert row["minutes"] > 0
+    if (RESULTS / name).is_dir():
+        asked: dict = {}
+        for spec in specs:
+            asked.setdefault(cell(spec.to_dict()), set()).add(spec.key)
+        log = [each for each in read_rows(RESULTS / name / "trials.jsonl") if each["status"] == "ok"]
+        measured = {(cell(each), each["key"]) for each in log if cell(each) in asked}
+        assert measured
+        counted = {where for where, key in measured if key in asked[where]}
+        assert counted == {where for where, _ in measured}
 
 
 def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbench):
@@ -29,8 +51,3 @@ def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbenc
     for name in ("quickstart", "table3", "figure1", "regression"):
         assert f"  {name} " in first
     assert json.loads(rffbench("configs", "--json").stdout) == configs()
-
-
-@pytest.mark.parametrize("name", ["table3", "table3-fair", "wu2016", "board-small"])
-def test_a_config_in_a_folder_is_found_by_its_name(name):
-    assert load_experiment(name).name == name

@@ -193,7 +193,7 @@ def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
 
 
 def test_a_map_says_in_the_sandbox_what_it_takes(sandboxed, tmp_path, kind):
-    for line, found in (("takes_targets = True", True), ("takes_targets = False", False), ("pass", False)):
+    for line, found in (("takes_targets = True", True), ("pass", False)):
         sandboxed(MINE.replace("    def __init__", f"    {line}\n\n    def __init__", 1))
         command = command_of(tmp_path / "theirs/mine.py", "Mine", kind, tmp_path / "root")
         assert described(command) == {"takes_targets": found, "fills": False, "sparse": False}
