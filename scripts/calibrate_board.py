@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.standing import CALIBRATION, load_board
-from rffbench.report.board.statistics import REGION, calibration, noise
+from rffbench.stats.datasets import REGION, calibration, noise
 
 SIMULATIONS = 400
 

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from rffbench.data import train_test
-from rffbench.report.board.score import constant_loss, loss_name, losses
+from rffbench.report.board.score import loss_name, losses
 from rffbench.report.frame import load_results
 from rffbench.report.text_table import NOT_RUN, Table
 from rffbench.stats.columns import Calibration, enough, limit, why_not
+from rffbench.stats.gain import constant_loss
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

@@ -12,16 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from rffbench.data import train_test
-from rffbench.report.board.score import (
-    REFERENCES,
-    Reference,
-    constant_loss,
-    loss_name,
-    losses,
-    reference_of,
-    references,
-)
+from rffbench.report.board.score import REFERENCES, loss_name, losses, references
 from rffbench.report.frame import load_results
+from rffbench.stats.gain import Reference, constant_loss, reference_of
 
 
 def freeze(folder: Path) -> dict[str, Reference]:

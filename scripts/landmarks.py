@@ -18,17 +18,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.data import train_test
-from rffbench.report.board.score import (
-    Reference,
-    constant_loss,
-    gains,
-    loss_name,
-    losses,
-    reference_of,
-    references,
-)
-from rffbench.report.board.statistics import bootstrap, signed_rank, wilcoxon_holm
-from rffbench.report.board.views import AtCost, at_cost, with_cost
+from rffbench.report.board.score import loss_name, losses, references
 from rffbench.report.figures.style import (
     SCREEN,
     aside,
@@ -41,8 +31,11 @@ from rffbench.report.figures.style import (
     tidy_panel,
 )
 from rffbench.report.frame import Results, load_results
-from rffbench.report.significance import mean_interval
 from rffbench.report.text_table import Table
+from rffbench.stats.costs import AtCost, at_cost, with_cost
+from rffbench.stats.datasets import bootstrap, signed_rank, wilcoxon_holm
+from rffbench.stats.gain import Reference, constant_loss, gains, reference_of
+from rffbench.stats.intervals import mean_interval
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "landmarks.md"

@@ -32,8 +32,8 @@ from rffbench import (
 )
 from rffbench.flaws import with_flawed_scores
 from rffbench.kernels.dot_product import PolynomialKernel
-from rffbench.report.significance import interval_of
 from rffbench.solvers.gaussian_process import FeatureGPClassifier, FeatureGPRegressor
+from rffbench.stats.intervals import interval_of
 from rffbench.trials.metrics import relative_rmse
 
 ROOT = Path(__file__).resolve().parent.parent

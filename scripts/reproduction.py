@@ -29,6 +29,7 @@ from rffbench.execution.log import log_files, read_rows
 from rffbench.execution.manifest import runs_of
 from rffbench.io.text import plural
 from rffbench.papers import Reference, references, role_of
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report.agreement import lean
 from rffbench.report.cells import (
     CLOSE,
@@ -45,9 +46,9 @@ from rffbench.report.cells import (
 )
 from rffbench.report.claims import load_claims
 from rffbench.report.escape import from_csv_cell
-from rffbench.report.significance import LEVEL
-from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED
 from rffbench.report.writeup import CSV_COLUMNS
+from rffbench.stats.intervals import LEVEL
+from rffbench.stats.verdicts import HOLDS, OPEN, REFUTED
 from rffbench.trials.metrics import METRICS, PERCENT
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -26,8 +26,8 @@ from rffbench.report.diff import LOST, diff
 from rffbench.report.figures.comparison import comparison_figure
 from rffbench.report.figures.curves import path_figure
 from rffbench.report.judge import largest_block
-from rffbench.report.significance import welch_interval
 from rffbench.solvers.weights import class_row_weights
+from rffbench.stats.intervals import welch_interval
 from rffbench.trials.spec import Status, TrialResult
 from rffbench.trials.tasks import BestBandwidth
 from tests.helpers import execution_workers, small_trials

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
+NOT_RUN = "–"
+"""What a cell has in place of a number that is not known."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from rffbench.report.significance import LEVEL, interval_of
+from rffbench.stats.intervals import LEVEL, interval_of
 
 
 def allowed_difference(std: float, n: float, released_std: float, released_n: float) -> float:

@@ -32,13 +32,12 @@ import pandas as pd
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference
 from rffbench.papers.recorded import OwnReference
-from rffbench.papers.table import DATA_NOT_HERE, INCOMPARABLE, METHOD_NOT_HERE
+from rffbench.papers.table import DATA_NOT_HERE, INCOMPARABLE, METHOD_NOT_HERE, NOT_MEASURED
 from rffbench.report.agreement import allowed_difference
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results, size_label
-from rffbench.report.significance import welch_interval
 from rffbench.report.summary import summarise
-from rffbench.report.verdicts import NOT_MEASURED
+from rffbench.stats.intervals import welch_interval
 from rffbench.trials.metrics import PERCENT, Metric
 
 REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"

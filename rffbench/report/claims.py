@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from rffbench.config.values import Number, Size
 from rffbench.errors import ConfigError, unknown
 from rffbench.io import yamlfile
-from rffbench.report.verdicts import NEW_ROWS, Range
+from rffbench.stats.verdicts import NEW_ROWS, Range
 from rffbench.trials.metrics import METRICS, PERCENT, SCORES, Metric
 
 ERROR_RATE = Metric("error_rate", "test error", PERCENT, "less")  # 100 % less the accuracy

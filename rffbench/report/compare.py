@@ -23,6 +23,7 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.io.text import plural
 from rffbench.papers import Reference, references
 from rffbench.papers.recorded import OwnReference
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import edges
 from rffbench.report.agreement import Lean, lean
 from rffbench.report.cells import (
@@ -45,7 +46,7 @@ from rffbench.report.controls import Control, controls
 from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
 from rffbench.report.reference import read_reference
-from rffbench.report.verdicts import NOT_MEASURED, REFUTED
+from rffbench.stats.verdicts import REFUTED
 from rffbench.trials.metrics import TIMES
 
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"

@@ -31,7 +31,7 @@ from rffbench.io.text import first_of
 from rffbench.plugins import ownfile
 from rffbench.report.frame import Protocols, Results, each_cell, experiment_folders, load_protocols
 from rffbench.report.settled import Change, change_of
-from rffbench.report.significance import LEVEL, holm, mean_interval
+from rffbench.stats.intervals import LEVEL, holm, mean_interval
 from rffbench.trials.metrics import PERCENT, TIMES, Metric, check_direction
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"

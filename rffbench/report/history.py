@@ -34,8 +34,8 @@ from rffbench.execution.manifest import runs_of
 from rffbench.io.text import wrapped
 from rffbench.report.frame import Protocols, each_cell, experiment_folder, load_protocols
 from rffbench.report.revision import results_at, revisions
-from rffbench.report.significance import LEVEL
 from rffbench.report.summary import records
+from rffbench.stats.intervals import LEVEL
 from rffbench.trials.metrics import PERCENT
 
 WIDTH = 80

@@ -19,6 +19,7 @@ import pandas as pd
 
 from rffbench.config.values import Size
 from rffbench.io.text import canonical_json
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import edges
 from rffbench.report.claims import (
     CLAIMED,
@@ -32,20 +33,10 @@ from rffbench.report.claims import (
     paper_name,
 )
 from rffbench.report.frame import Protocols, Results, find_card, size_label
-from rffbench.report.significance import LEVEL
 from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
-from rffbench.report.verdicts import (
-    DRAWS,
-    MOST_TRIALS,
-    NEW_ROWS,
-    NOT_MEASURED,
-    OPEN,
-    THIS_DATASET,
-    Estimate,
-    adjusted,
-    judge_every,
-)
 from rffbench.solvers import NONE
+from rffbench.stats.intervals import LEVEL
+from rffbench.stats.verdicts import DRAWS, MOST_TRIALS, NEW_ROWS, OPEN, THIS_DATASET, Estimate, adjusted, judge_every
 from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
 LEARNT = ("fit_s", "train_s", "predict_s")  # metrics that need a solver

@@ -20,7 +20,7 @@ from rffbench.io import files
 from rffbench.io.text import plural
 from rffbench.papers.recorded import COLUMNS, is_path, place, read_cells
 from rffbench.report.frame import Results, each_cell, find_card, load_protocols
-from rffbench.report.significance import LEVEL
+from rffbench.stats.intervals import LEVEL
 from rffbench.trials.metrics import PERCENT, Metric
 
 OF_AN_ERROR = 0.001  # the share of an error that rounding may change

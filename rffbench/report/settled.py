@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtri, nctdtr, stdtr, stdtrit
 
-from rffbench.report.significance import LEVEL
+from rffbench.stats.intervals import LEVEL
 
 POWER = 0.8
 """The chance to find a change of twice the tolerance with the number of trials that settles a difference."""

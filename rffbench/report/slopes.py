@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from rffbench.report.significance import mean_interval
+from rffbench.stats.intervals import mean_interval
 
 FEWEST_SIZES = 3
 

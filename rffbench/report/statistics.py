@@ -22,9 +22,9 @@ from scipy.sparse.csgraph import connected_components
 
 from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Results
-from rffbench.report.significance import holm, mean_interval, paired_p_value
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table
+from rffbench.stats.intervals import holm, mean_interval, paired_p_value
 
 ALL = "all"
 Numbers = NDArray[np.float64]

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field, replace
 
 import pandas as pd
 
+from rffbench.io.text import NOT_RUN as NOT_RUN
 from rffbench.io.text import in_one_line
 from rffbench.report.escape import csv_cell, markdown, markdown_cell
 from rffbench.report.frame import Results
 
-NOT_RUN = "–"
 MOST_DECIMALS = 9
 _FOOTNOTES = "†‡§¶‖"
 _GAP = "  "  # between the columns of a terminal's table

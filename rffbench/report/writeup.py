@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from rffbench.io.text import in_one_line
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import edges
 from rffbench.report.cells import (
     BESIDES,
@@ -30,9 +31,10 @@ from rffbench.report.escape import csv_frame, markdown
 from rffbench.report.judge import Finding
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table, plus_minus
-from rffbench.report.verdicts import DRAWS, HOLDS, NEW_ROWS, NOT_MEASURED, OPEN, REFUTED, THIS_DATASET, VERDICTS
+from rffbench.stats.verdicts import DRAWS, HOLDS, NEW_ROWS, OPEN, REFUTED, THIS_DATASET
 from rffbench.trials.metrics import METRICS
 
+VERDICTS = (HOLDS, REFUTED, OPEN, NOT_MEASURED)
 CSV_COLUMNS = [
     "kind", *CELL_COLUMNS[:5], "baseline", *CELL_COLUMNS[5:], "claim", "where", "asked", "because",
     "protocol", "sizes", "covers", "p", "p_adjusted", "verdict_adjusted", "verdict_in_mean", "verdict_new_rows",

@@ -15,10 +15,11 @@ import numpy as np
 from rffbench.data.cards import load_card
 from rffbench.report.board import tables
 from rffbench.report.board.registered import OF_KERNEL
-from rffbench.report.board.score import BASELINE, losses
+from rffbench.report.board.score import losses
 from rffbench.report.board.standing import Board, load_board, shape
-from rffbench.report.board.summary import Summary, percent, summaries
-from rffbench.report.board.views import Cost, cost_ratios
+from rffbench.stats.costs import Cost, cost_ratios
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import Summary, percent, summaries
 from scripts.calibrate_columns import needed_table
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

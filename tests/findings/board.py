@@ -6,8 +6,8 @@ from rffbench.config.dryrun import run_seconds
 from rffbench.config.loading import load_experiment
 from rffbench.report.board import tables
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import BASELINE
 from rffbench.report.board.standing import Board, load_board
+from rffbench.stats.gain import BASELINE
 from tests.helpers.budgets import RATE
 from tests.helpers.findings import ROOT, finding
 

@@ -12,8 +12,8 @@ from rffbench.report.analyses.leverage_theory import measured as measured_dimens
 from rffbench.report.analyses.leverage_theory import of_points
 from rffbench.report.compare import cells_beside
 from rffbench.report.edges import edges
-from rffbench.report.significance import mean_interval
 from rffbench.report.summary import summarise
+from rffbench.stats.intervals import mean_interval
 from tests.helpers.findings import ROOT, compared, finding, gain, mean, protocols, results, signed, span, trials, word
 
 PAGE = "docs/liu2020.md"

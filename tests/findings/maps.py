@@ -5,7 +5,7 @@ import lzma
 
 import pandas as pd
 
-from rffbench.report.significance import mean_interval
+from rffbench.stats.intervals import mean_interval
 from tests.helpers.findings import ROOT, finding, protocols, signed
 
 NAME, PAGE_OF_MAPS = "learnt-frequencies", "docs/maps.md"

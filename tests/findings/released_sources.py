@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 from scipy.stats import spearmanr
 
-from rffbench.report.board.views import cost
+from rffbench.stats.costs import cost
 from scripts.reproduction import STANDS_OPEN, Experiment, different
 from tests.helpers.findings import ROOT, finding, listed, mean_of, results, span, word
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rffbench.report.compare import Comparison, compare
 from rffbench.report.frame import Protocols, Results, load_protocols
-from rffbench.report.significance import mean_interval
+from rffbench.stats.intervals import mean_interval
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

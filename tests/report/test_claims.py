@@ -6,18 +6,10 @@ import pytest
 from scipy import stats
 
 from rffbench.errors import ConfigError
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report.claims import Claim, load_claims
 from rffbench.report.judge import judge
-from rffbench.report.verdicts import (
-    HOLDS,
-    NOT_MEASURED,
-    OPEN,
-    REFUTED,
-    Estimate,
-    Range,
-    adjusted,
-    judge_every,
-)
+from rffbench.stats.verdicts import HOLDS, OPEN, REFUTED, Estimate, Range, adjusted, judge_every
 from tests.helpers import report_log as log
 
 CONFIG = log.config(methods={"RFF": {}, "Ours": {}}, datasets=["eeg"])

@@ -17,8 +17,8 @@ from rffbench.report import cells as cells_module
 from rffbench.report import frame, writeup
 from rffbench.report.compare import NoReference, NotComparable, compare
 from rffbench.report.figures import comparison as compare_figures
-from rffbench.report.significance import welch_interval
 from rffbench.report.writeup import summary_line
+from rffbench.stats.intervals import welch_interval
 from tests.helpers import report_log as log
 
 # Liu et al.'s EEG: RFF 68.45±0.89 at d, 71.44±1.22 at 2d; surrogate-RFF 68.62±0.89 at d; 10 trials each.

@@ -12,8 +12,8 @@ from scipy import stats
 from rffbench import report
 from rffbench.report.figures import critical_difference
 from rffbench.report.figures.critical_difference import draw_critical_difference
-from rffbench.report.significance import holm, mean_interval, paired_p_value, welch_interval
 from rffbench.report.statistics import ALL, compute_statistics, significance_matrix
+from rffbench.stats.intervals import holm, mean_interval, paired_p_value, welch_interval
 from tests.helpers import report_log as log
 
 METHODS = ("A", "B", "C")

@@ -135,7 +135,7 @@ def test_the_area_is_the_mean_over_the_classes_with_test_rows_each_with_its_own_
 
 def test_a_direction_that_is_none_is_refused():
     from rffbench.report.pareto import pareto_front
-    from rffbench.report.significance import paired_p_value
+    from rffbench.stats.intervals import paired_p_value
 
     for compare in (lambda: pareto_front([1, 2], [1, 2], "lesser"), lambda: paired_p_value([1, 2], [2, 3], "grater")):
         with pytest.raises(ValueError, match="better must be 'greater' or 'less', got"):

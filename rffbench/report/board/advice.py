@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rffbench.report.board.score import BASELINE
-from rffbench.report.board.statistics import FEWEST, REGION, bootstrap, groups_of
-from rffbench.report.board.summary import gains_of
+from rffbench.stats.datasets import FEWEST, REGION, bootstrap, groups_of
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import gains_of
 
 MEASURED = 2 / 3  # of a class's datasets, that a map must be measured on to be named
 MANY_ROWS, MANY_INPUTS = 10_000, 20

@@ -27,7 +27,7 @@ from rffbench.features import make_features
 from rffbench.io import yamlfile
 from rffbench.io.text import duration, plural
 from rffbench.plugins import ownfile
-from rffbench.report.board.score import BASELINE
+from rffbench.stats.gain import BASELINE
 from rffbench.trials.spec import TrialSpec
 
 SPOILING = ("columns", "global seeds", "seed")  # checks of a map without which its scores mean nothing

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
-from rffbench.report.board.score import BASELINE
 from rffbench.report.board.standing import Board
-from rffbench.report.board.statistics import bootstrap, performance_profile
-from rffbench.report.board.summary import in_percent
-from rffbench.report.board.views import cost_curves
+from rffbench.stats.costs import cost_curves
+from rffbench.stats.datasets import bootstrap, performance_profile
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import in_percent
 
 DRAWN = (BASELINE, *CONFIRMATORY, "Nyström", "Nyström k-means")
 """The maps that the figures of cost tell apart: RFF, those named beforehand, and those that the page's first lines name

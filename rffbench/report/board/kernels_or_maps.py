@@ -12,25 +12,23 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rffbench.arguments.parameters import TIMES_MEDIAN
-from rffbench.report.board.answers import (
-    Answer,
+from rffbench.report.board.answers import Answer, correlated, strips, waiting
+from rffbench.report.board.registered import COLUMNS, OF_GAUSSIAN, OF_KERNEL
+from rffbench.report.board.score import loss_name, losses
+from rffbench.report.board.standing import Board
+from rffbench.stats.gain import MSE, Reference
+from rffbench.stats.numbers import (
     Number,
     OfTrials,
     beside,
     by_trial,
-    correlated,
     correlation,
     mean_of,
     means_of,
     median,
     over_datasets,
-    strips,
-    waiting,
 )
-from rffbench.report.board.registered import COLUMNS, OF_GAUSSIAN, OF_KERNEL
-from rffbench.report.board.score import MSE, Reference, loss_name, losses
-from rffbench.report.board.standing import Board
-from rffbench.report.board.summary import in_percent
+from rffbench.stats.summary import in_percent
 
 DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
 METHODS_OF_KERNELS = [name for names in OF_KERNEL.values() for name in names]

@@ -16,16 +16,17 @@ from rffbench.errors import ResultsError
 from rffbench.report.board.answers import gains_in_percent
 from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
+from rffbench.report.board.score import loss_name, losses, references
 from rffbench.report.board.sessions import beside_baseline, joined
 from rffbench.report.board.shipped import FIRST_TABLES, SHIPPED, protocol, read_shipped, read_tables, shipped
-from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
-from rffbench.report.board.views import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
 from rffbench.report.edges import TUNED, edges
 from rffbench.report.frame import Results
-from rffbench.report.significance import LEVEL, holm, mean_interval, paired_p_value
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import NOT_RUN, Table, significant_digits
+from rffbench.stats.costs import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
+from rffbench.stats.gain import BASELINE, CELL, Reference, gains, left_out
+from rffbench.stats.intervals import LEVEL, holm, mean_interval, paired_p_value
+from rffbench.stats.summary import gains_of, interval, odds, percent, summaries, summary_of
 from rffbench.trials.metrics import Metric
 
 COSTS: dict[Cost, str] = {

@@ -8,12 +8,13 @@ import pandas as pd
 from rffbench.io.text import plural
 from rffbench.report.board.own_tables import own_costs
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import BASELINE, losses, references
-from rffbench.report.board.statistics import FEWEST, REGION, noise, smallest_gain
-from rffbench.report.board.summary import Gains, Summary, gains_of, in_percent, summary_of
-from rffbench.report.board.views import at_columns, cost_ratios
+from rffbench.report.board.score import losses, references
 from rffbench.report.frame import Results
 from rffbench.report.text_table import Table
+from rffbench.stats.costs import at_columns, cost_ratios
+from rffbench.stats.datasets import FEWEST, REGION, noise, smallest_gain
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import Gains, Summary, gains_of, in_percent, summary_of
 
 MOST_ROWS = 10
 _WORDS = {

@@ -21,14 +21,15 @@ from rffbench.report.board.own_tables import chosen_table, map_panels
 from rffbench.report.board.questions import answers
 from rffbench.report.board.ratios import ratio_table
 from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
-from rffbench.report.board.score import BASELINE, CELL, losses
+from rffbench.report.board.score import losses
 from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, TIMED, Board
-from rffbench.report.board.views import CLOCKS, MEMORY, SESSION
 from rffbench.report.escape import markdown
 from rffbench.report.frame import Results
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import Table
+from rffbench.stats.costs import CLOCKS, MEMORY, SESSION
+from rffbench.stats.gain import BASELINE, CELL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

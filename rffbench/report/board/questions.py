@@ -16,21 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.report.board import draws
-from rffbench.report.board.answers import (
-    Answer,
-    Number,
-    OfTrials,
-    beside,
-    by_trial,
-    correlated,
-    correlation,
-    mean_of,
-    means_of,
-    median,
-    over_datasets,
-    strips,
-    waiting,
-)
+from rffbench.report.board.answers import Answer, correlated, strips, waiting
 from rffbench.report.board.kernels_or_maps import kernels
 from rffbench.report.board.registered import (
     COLUMNS,
@@ -42,10 +28,22 @@ from rffbench.report.board.registered import (
     SIZES_AT_COST,
 )
 from rffbench.report.board.run_tables import less_sure
-from rffbench.report.board.score import BASELINE, losses
+from rffbench.report.board.score import losses
 from rffbench.report.board.standing import SECONDS, Board, shape
-from rffbench.report.board.statistics import Posterior
-from rffbench.report.board.summary import Summary, summaries
+from rffbench.stats.datasets import Posterior
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.numbers import (
+    Number,
+    OfTrials,
+    beside,
+    by_trial,
+    correlation,
+    mean_of,
+    means_of,
+    median,
+    over_datasets,
+)
+from rffbench.stats.summary import Summary, summaries
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
 AT_SECONDS = f"Gain over RFF at its seconds with {COLUMNS} columns"
@@ -211,7 +209,7 @@ def _compared(found: Summary | None, with_: str) -> str:
 
 
 def _over(board: Board, baseline: str) -> pd.DataFrame:
-    from rffbench.report.board.views import at_columns
+    from rffbench.stats.costs import at_columns
 
     return at_columns(board.losses_of_maps, board.known, COLUMNS, baseline)
 

@@ -7,11 +7,12 @@ import pandas as pd
 
 from rffbench.data.cards import load_card
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
-from rffbench.report.board.score import BALANCED, BASELINE
+from rffbench.report.board.score import BALANCED
 from rffbench.report.board.standing import Board
-from rffbench.report.board.statistics import bootstrap
-from rffbench.report.board.summary import MARK
 from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.stats.datasets import bootstrap
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import MARK
 
 TASKS = ("classification", "regression")
 WIDE = 2048

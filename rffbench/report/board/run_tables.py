@@ -13,12 +13,13 @@ import pandas as pd
 from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.execution.manifest import runs_of
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
-from rffbench.report.board.score import BASELINE, loss_name
+from rffbench.report.board.score import loss_name
 from rffbench.report.board.standing import CALIBRATION, PARTS, Board, shape
-from rffbench.report.board.statistics import GROUPS
-from rffbench.report.board.summary import MARK, in_percent
 from rffbench.report.edges import TUNED, Edge, edges, grid_of
 from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.stats.datasets import GROUPS
+from rffbench.stats.gain import BASELINE
+from rffbench.stats.summary import MARK, in_percent
 from rffbench.trials.edges import edge_of
 
 MOST_FALSE, LEAST_FOUND = 0.05, 0.8

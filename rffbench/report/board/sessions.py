@@ -10,22 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench import stats
 from rffbench.errors import ResultsError
 from rffbench.execution.manifest import runs_of
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import BASELINE
 from rffbench.report.board.shipped import protocol
-from rffbench.report.board.views import SESSION
 from rffbench.report.frame import Results
-
-BREAK = timedelta(hours=1)  # without a trial, after which another session begins; a run carried on at once is the same
+from rffbench.stats.costs import SESSION
+from rffbench.stats.gain import BASELINE
 
 
 def folders_of(part: str, folder: Path) -> list[Path]:
@@ -43,12 +41,12 @@ def joined(parts: Sequence[Results]) -> Results:
                 f"{each.folder}: was measured by another protocol than {first.folder}; remove it, or measure it again "
                 f"by that config"
             )
-    finished = [when for each in parts for when in (each.finished or [""] * len(each.trials))]
-    folder = np.repeat(np.arange(len(parts)), [len(each.trials) for each in parts])
-    trials = pd.concat([each.trials for each in parts], ignore_index=True)
-    trials[SESSION] = pd.MultiIndex.from_arrays([folder, sessions(finished)]).factorize()[0]
-    last = trials.assign(folder=folder).groupby(["dataset", "method", "n_features"])["folder"].transform("max")
-    return _only(replace(first, trials=trials, finished=finished), (folder == last) | (trials["method"] == BASELINE))
+    return _with(first, stats.joined([with_finished(each) for each in parts]))
+
+
+def with_finished(results: Results) -> pd.DataFrame:
+    """The trials with when each was finished, "" where that is not known."""
+    return results.trials.assign(finished=results.finished or "")
 
 
 def last_again(parts: Sequence[Results]) -> int:
@@ -66,11 +64,11 @@ def last_again(parts: Sequence[Results]) -> int:
 def beside_baseline(results: Results) -> Results:
     """The trials of `joined` results that were measured in a session that measured RFF at 512 columns on their dataset;
     all, of a dataset without RFF there."""
-    trials = results.trials
-    base = trials[(trials["method"] == BASELINE) & (trials["n_features"] == COLUMNS)]
-    known = pd.MultiIndex.from_frame(base[["dataset", SESSION]].drop_duplicates())
-    is_beside = pd.MultiIndex.from_frame(trials[["dataset", SESSION]]).isin(known)
-    return _only(results, is_beside | ~trials["dataset"].isin(base["dataset"]))
+    return _with(results, stats.beside_baseline(with_finished(results), COLUMNS))
+
+
+def _with(results: Results, trials: pd.DataFrame) -> Results:
+    return replace(results, trials=trials.drop(columns="finished"), finished=trials["finished"].tolist())
 
 
 @dataclass(frozen=True)
@@ -115,11 +113,3 @@ def _only(results: Results, kept: NDArray[np.bool_] | pd.Series) -> Results:
     mask = np.asarray(kept)
     finished = [when for when, keep in zip(results.finished, mask, strict=bool(results.finished)) if keep]
     return replace(results, trials=results.trials[mask].reset_index(drop=True), finished=finished)
-
-
-def sessions(finished: list[str]) -> NDArray[np.int64]:
-    """The number of the session of each trial, by when it was ``finished``, ISO text; 0 where that is not known."""
-    known = sorted({when for when in finished if when})
-    moments = [datetime.fromisoformat(when) for when in known]
-    starts = [when for at, when in enumerate(known) if not at or moments[at] - moments[at - 1] > BREAK]
-    return np.searchsorted(np.array(starts, str), np.array(finished, str), side="right").astype(np.int64)

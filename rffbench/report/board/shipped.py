@@ -15,9 +15,9 @@ from rffbench.errors import ResultsError
 from rffbench.io.text import canonical_json
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import losses
-from rffbench.report.board.views import Cost, cost_ratios
 from rffbench.report.frame import Results
 from rffbench.report.text_table import Table
+from rffbench.stats.costs import Cost, cost_ratios
 
 SHIPPED = {name: Path(__file__).with_name(f"{name}.csv.gz") for name in ("board-small", "board")}
 """The files, by the config that their rows are of."""

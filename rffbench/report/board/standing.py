@@ -14,21 +14,13 @@ import pandas as pd
 
 from rffbench.data.cards import load_card
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
-from rffbench.report.board.score import (
-    BASELINE,
-    CELL,
-    REFERENCE_COLUMNS,
-    Reference,
-    gains,
-    left_out,
-    losses,
-    references,
-)
+from rffbench.report.board.score import REFERENCE_COLUMNS, losses, references
 from rffbench.report.board.sessions import Timing, beside_baseline, folders_of, joined, last_again, timings
-from rffbench.report.board.statistics import noise
-from rffbench.report.board.summary import Summary, summaries
-from rffbench.report.board.views import SESSION, AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
+from rffbench.stats.costs import SESSION, AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
+from rffbench.stats.datasets import noise
+from rffbench.stats.gain import BASELINE, CELL, Reference, gains, left_out
+from rffbench.stats.summary import Summary, summaries
 
 Read = TypeVar("Read")
 SECONDS, TUNING, SOLVERS = "board-seconds", "board-tuning", "board-solvers"

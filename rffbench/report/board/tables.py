@@ -16,10 +16,13 @@ from rffbench.report.board.answers import Answer
 from rffbench.report.board.kernels_or_maps import whole_sizes
 from rffbench.report.board.questions import RIDGE_DELTA, ROOT_DELTA
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
-from rffbench.report.board.score import BALANCED, BASELINE, REFERENCE_COLUMNS, gains, losses
+from rffbench.report.board.score import BALANCED, REFERENCE_COLUMNS, losses
 from rffbench.report.board.standing import SECONDS, TUNING, Board, shape
-from rffbench.report.board.statistics import wilcoxon_holm
-from rffbench.report.board.summary import (
+from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.stats.costs import AtCost, Cost, at_columns, cost_ratios, outside
+from rffbench.stats.datasets import wilcoxon_holm
+from rffbench.stats.gain import BASELINE, gains
+from rffbench.stats.summary import (
     MARK,
     Summary,
     gains_of,
@@ -28,10 +31,7 @@ from rffbench.report.board.summary import (
     percent,
     summaries,
     summary_of,
-    summary_table,
 )
-from rffbench.report.board.views import AtCost, Cost, at_columns, cost_ratios, outside
-from rffbench.report.text_table import NOT_RUN, Table
 
 COSTS: dict[Cost, str] = {
     "fit": "seconds: map, one fit and prediction",
@@ -461,6 +461,17 @@ def _over_baseline(costs: pd.DataFrame) -> pd.Series:
 
 
 # ---- The questions ---------------------------------------------------------------------------------------------------
+
+
+def summary_table(title: str, found: Sequence[Summary]) -> Table:
+    """A row for each map: its gain with the interval, the probabilities, and the datasets with and without a gain."""
+    table = Table(title, ["map", "gain, %", "95 %", "better | same | worse", "datasets", "left out"], stub=1)
+    table.rows = [
+        [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
+         each.outside]
+        for each in found
+    ]  # fmt: skip
+    return table
 
 
 def answer_tables(answer: Answer) -> list[Table]:

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from rffbench.report.figures.style import SCREEN, Style, drawn_in, fitting, headline, saved
 from rffbench.report.frame import as_written
-from rffbench.report.significance import LEVEL
 from rffbench.report.statistics import ALL, Statistics, significance_matrix
+from rffbench.stats.intervals import LEVEL
 
 FEWEST_DATASETS = 5  # ranks over fewer mean nothing
 FEWEST_METHODS = 3

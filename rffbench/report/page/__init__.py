@@ -13,11 +13,12 @@ from typing import get_args
 from rffbench import __version__
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.papers import Role, references
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.report.revision import results_at
-from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED
+from rffbench.stats.verdicts import HOLDS, OPEN, REFUTED
 from rffbench.trials.metrics import METRICS
 
 try:

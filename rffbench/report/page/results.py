@@ -16,9 +16,9 @@ from rffbench.report.compare import Comparison, cells_beside
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import Protocols, Results, cell_places, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet, anchor
-from rffbench.report.significance import interval_of
 from rffbench.report.text_table import NOT_RUN, plus_minus, significant_digits
-from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
+from rffbench.stats.intervals import interval_of
+from rffbench.stats.verdicts import HOLDS, OPEN, REFUTED
 from rffbench.trials.metrics import BYTES, SECONDS, Metric
 
 TONES = {REPRODUCED: "good", CLOSE: "good", DIFFERS: "bad", HOLDS: "good", REFUTED: "bad", OPEN: "open"}

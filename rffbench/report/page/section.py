@@ -13,6 +13,7 @@ from rffbench.errors import RffbenchError
 from rffbench.execution.leftovers import temporary_folder
 from rffbench.execution.manifest import runs_of
 from rffbench.papers import Role, references, role_of
+from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import writeup
 from rffbench.report.analyses.search import search
 from rffbench.report.compare import Comparison, NoReference, compare
@@ -25,7 +26,6 @@ from rffbench.report.page.results import TONES, results_sheets
 from rffbench.report.page.sheet import Sheet, anchor, sheet_of
 from rffbench.report.statistics import Statistics, compute_statistics
 from rffbench.report.summary import summarise
-from rffbench.report.verdicts import NOT_MEASURED
 
 _Record = dict[str, Any]
 

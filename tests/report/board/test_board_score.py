@@ -6,19 +6,10 @@ import pytest
 from scipy.stats import sem
 
 from rffbench.data import load, train_test
-from rffbench.report.board.score import (
-    REFERENCES,
-    Reference,
-    constant_loss,
-    gains,
-    left_out,
-    loss_name,
-    losses,
-    reference_of,
-    references,
-)
-from rffbench.report.board.views import at_columns, at_cost, cost, outside
+from rffbench.report.board.score import REFERENCES, loss_name, losses, references
 from rffbench.report.frame import load_results
+from rffbench.stats.costs import at_columns, at_cost, cost, outside
+from rffbench.stats.gain import Reference, constant_loss, gains, left_out, reference_of
 from tests.helpers import report_log as log
 
 KNOWN = {"eeg": Reference("eeg", 0.5, 0.1, 0.001, 3), "kin8nm": Reference("kin8nm", 4.0, 2.0, 0.3, 3)}
@@ -60,7 +51,7 @@ def test_a_dataset_whose_unit_is_not_known_is_named_and_left_out():
     assert set(gains(table, KNOWN)["dataset"]) == {"eeg"}
     why = left_out(["eeg", "kin8nm", "pol"], KNOWN)
     assert why == {
-        "kin8nm": "RFF at 4,096 columns gains 2 over a constant, less than 10 standard errors of 0.3",
+        "kin8nm": "its reference gains 2 over a constant, less than 10 standard errors of 0.3",
         "pol": "has no frozen reference",
     }
 

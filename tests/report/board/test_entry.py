@@ -22,13 +22,14 @@ from rffbench.report.board.entry import Budget, cost_of, forecast, maps_left_out
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.page import own_sections
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import CELL, Reference, losses
+from rffbench.report.board.score import losses
 from rffbench.report.board.shipped import FIRST_TABLES, protocol, read_shipped, read_tables, ship, shipped
 from rffbench.report.board.standing import load_board
 from rffbench.report.board.submission import save_entry
 from rffbench.report.board.tables import first_lines, verdicts
-from rffbench.report.board.views import at_cost, with_cost
 from rffbench.report.frame import load_results
+from rffbench.stats.costs import at_cost, with_cost
+from rffbench.stats.gain import CELL, Reference
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
 from tests.helpers.own_map import MINE

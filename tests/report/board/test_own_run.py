@@ -10,7 +10,7 @@ from rffbench.cli import cli
 from rffbench.config.loading import experiment_of
 from rffbench.errors import ConfigError
 from rffbench.report.board import entry, own_tables
-from rffbench.report.board.score import Reference
+from rffbench.stats.gain import Reference
 from tests.helpers.own_map import MINE
 
 DRAW = "rng = np.random.default_rng(self.random_state)"

@@ -6,10 +6,10 @@ from scipy.stats import norm
 
 from rffbench.report.board import own_verdict
 from rffbench.report.board.own_verdict import MOST_ROWS, main_size, short_table, verdict_of
-from rffbench.report.board.score import Reference
-from rffbench.report.board.statistics import POWER, signed_rank, smallest_gain
 from rffbench.report.frame import load_results
 from rffbench.report.text_table import Table
+from rffbench.stats.datasets import POWER, signed_rank, smallest_gain
+from rffbench.stats.gain import Reference
 from tests.helpers import report_log as log
 
 DATASETS = ["eeg", "magic04", "cod-rna", "covtype", "phoneme", "spambase"]

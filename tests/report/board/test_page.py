@@ -11,12 +11,12 @@ from rffbench.cli import cli
 from rffbench.report.board import advice, answers, front, kernels_or_maps, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import Section, sections, to_markdown, write_html, write_rows
-from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board, load_board
-from rffbench.report.board.summary import gains_of, summary_of
 from rffbench.report.figures.board import each_map_figure
 from rffbench.report.frame import load_results
 from rffbench.report.text_table import Table
+from rffbench.stats.gain import Reference
+from rffbench.stats.summary import gains_of, summary_of
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
 

@@ -8,8 +8,9 @@ import pytest
 
 from rffbench.report.board import kernels_or_maps, questions, tables
 from rffbench.report.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
-from rffbench.report.board.score import Reference, losses
+from rffbench.report.board.score import losses
 from rffbench.report.board.standing import Board
+from rffbench.stats.gain import Reference
 from tests.helpers import report_log as log
 
 DATASETS = ["eeg", "magic04", "phoneme", "spambase", "letter", "ring", "twonorm", "usps"]

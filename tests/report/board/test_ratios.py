@@ -5,8 +5,8 @@ import pytest
 
 from rffbench.report.board.page import Section, to_markdown
 from rffbench.report.board.ratios import error_ratios, ratio_table
-from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board, load_board
+from rffbench.stats.gain import Reference
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
 

@@ -9,8 +9,8 @@ import pytest
 from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.report.board import run_tables
 from rffbench.report.board.registered import CONFIRMATORY
-from rffbench.report.board.score import Reference
 from rffbench.report.board.standing import Board
+from rffbench.stats.gain import Reference
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
 

@@ -8,11 +8,12 @@ import pytest
 from rffbench.errors import LeftOut, ResultsError
 from rffbench.report.board.page import sections
 from rffbench.report.board.run_tables import progress
-from rffbench.report.board.sessions import beside_baseline, joined, sessions
+from rffbench.report.board.sessions import beside_baseline, joined
 from rffbench.report.board.standing import load_board
 from rffbench.report.board.tables import by_cost
-from rffbench.report.board.views import cost_ratios
 from rffbench.report.frame import load_results
+from rffbench.stats.costs import cost_ratios
+from rffbench.stats.session import sessions
 from tests.helpers import report_log as log
 
 METHODS = {"RFF": {"features": "fourier"}, "QMC": {"features": "qmc", "sequence": "halton"}}

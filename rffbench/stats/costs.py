@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import pchip_interpolate
 from scipy.optimize import brentq
 
-from rffbench.report.board.score import BASELINE, CELL, Reference, gains
-from rffbench.report.board.statistics import REGION
+from rffbench.stats.datasets import REGION
+from rffbench.stats.gain import BASELINE, CELL, Reference, gains
 
 Clock = Literal["map", "fit", "tuning"]
 Cost = Literal["map", "fit", "tuning", "memory"]

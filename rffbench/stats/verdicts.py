@@ -27,11 +27,9 @@ import pandas as pd
 from scipy import stats
 from scipy.special import stdtr, stdtrit
 
-from rffbench.papers.table import NOT_MEASURED
-from rffbench.report.significance import LEVEL, holm
+from rffbench.stats.intervals import LEVEL, holm
 
 HOLDS, REFUTED, OPEN = "holds", "does not hold", "not enough evidence"
-VERDICTS = (HOLDS, REFUTED, OPEN, NOT_MEASURED)
 THIS_DATASET, NEW_ROWS, DRAWS = "this dataset", "new rows", "draws only"
 MOST_TRIALS = 1000  # the largest number of trials that is suggested
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import wilcoxon
 
 from rffbench.arguments.seeds import generator, stream
-from rffbench.report.significance import LEVEL, holm
+from rffbench.stats.intervals import LEVEL, holm
 
 REGION = 0.01  # a gain of less is as good as none
 SURE = 0.95

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
 
-from rffbench.report.board import statistics as board
-from rffbench.report.board.statistics import bootstrap, calibration, groups_of, noise, signed_rank
-from rffbench.report.board.summary import summaries
+from rffbench.stats import datasets as board
+from rffbench.stats.datasets import bootstrap, calibration, groups_of, noise, signed_rank
+from rffbench.stats.summary import summaries
 
 
 def test_the_signed_rank_posterior_is_that_of_plain_loops():

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.report.board.statistics import FEWEST, REGION, SURE, Posterior, bootstrap, signed_rank
-from rffbench.report.board.views import outside
-from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.io.text import NOT_RUN
+from rffbench.stats.costs import outside
+from rffbench.stats.datasets import FEWEST, REGION, SURE, Posterior, bootstrap, signed_rank
 
 MARK = "†"  # of a map that was named beforehand
 Gains = Mapping[str, NDArray[np.float64]]
@@ -128,14 +128,3 @@ def _probability(value: float) -> str:
     return next(
         text for decimals in range(2, 18) if (float(text := f"{value:.{decimals}f}") >= SURE) == (value >= SURE)
     )
-
-
-def summary_table(title: str, found: Sequence[Summary]) -> Table:
-    """A row for each map: its gain with the interval, the probabilities, and the datasets with and without a gain."""
-    table = Table(title, ["map", "gain, %", "95 %", "better | same | worse", "datasets", "left out"], stub=1)
-    table.rows = [
-        [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
-         each.outside]
-        for each in found
-    ]  # fmt: skip
-    return table

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rffbench.report.board.score import Reference
-from rffbench.report.board.views import at_cost, between, cost, cost_to_reach, first_below
+from rffbench.stats.costs import at_cost, between, cost, cost_to_reach, first_below
+from rffbench.stats.gain import Reference
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])
