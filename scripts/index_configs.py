@@ -16,8 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from rffbench.config.dryrun import run_seconds  # noqa: E402
 from rffbench.config.loading import load_experiment  # noqa: E402
-from rffbench.config.shipped import COLUMNS, INDEX  # noqa: E402
-from rffbench.io.resources import resource_folder, shipped_configs  # noqa: E402
+from rffbench.io.resources import COLUMNS, INDEX, resource_folder, shipped_configs  # noqa: E402
 from tests.helpers.budgets import RATE  # noqa: E402
 
 

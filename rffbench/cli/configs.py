@@ -24,9 +24,9 @@ def configs(as_json: bool) -> int:
 
     Each has its title, its number of trials, and about how long it takes on two processors.
     """
-    from rffbench.config.shipped import configs
+    from rffbench.io.resources import listed_configs
 
-    found = configs()
+    found = listed_configs()
     if as_json:
         echo(json.dumps(found, ensure_ascii=False, indent=2))
         return 0

@@ -7,14 +7,35 @@ this package inherit most of them from `rffbench.features.base.FeatureMap`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rffbench.arguments.arrays import FloatArray
 from rffbench.plugins.parts import MapServes, declared
 
 if TYPE_CHECKING:
-    from rffbench.features.data_dependent.nystroem import KernelValues
-    from rffbench.features.weighted.pool import Distinct
+    from rffbench.kernels.own import OwnBlocks
+    from rffbench.linalg.equal_columns import EqualColumns
+    from rffbench.linalg.kernel_blocks import KernelBlocks
+
+
+class KernelValues(NamedTuple):
+    """The columns of φ(x) = R⁻¹·k(x) before they are mixed: ``blocks`` makes the kernel values k(x), ``root`` is R
+    (r, r), lower triangular."""
+
+    blocks: KernelBlocks | OwnBlocks
+    root: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A map without its equal columns, and the correspondence of the whole map's columns with its own."""
+
+    features: Any
+    columns: EqualColumns
 
 
 class Hooks:

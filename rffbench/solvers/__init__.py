@@ -67,7 +67,7 @@ BUILT_IN = {
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)
 
 ON_DEVICE = Registry(
-    "solver", {"ridge": "rffbench.solvers.ridge.device:make_ridge_on_device"}, "",
+    "solver", {"ridge": "rffbench.solvers.ridge.make:make_ridge_on_device"}, "",
     common=(*_COMMON, "device"), none=_NONE,
 )  # fmt: skip
 """The solvers that run on other devices than the CPU, with the parameters in their factories' signatures."""

@@ -54,8 +54,8 @@ class TrialSpec:
       replaces the test rows (None: no).
     - ``measures``: measures of the feature map on ``kernel_error_points`` rows of the training part, or of the test
       part if ``kernel_error_rows`` is 'test'. ``scores``: further scores of the predictions (`rffbench.trials.scores`).
-    - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.fitted`), and ``parameters_hash``
-      the SHA-256 of its content.
+    - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.tasks.with_fitted`), and
+      ``parameters_hash`` the SHA-256 of its content.
     - ``flaws``: flaws of a released protocol that are run on purpose (`rffbench.flaws`).
     - ``timing``: the comparable seconds. Keys and rows have it as ``exclusive``: false, true or ``features``.
     - ``source``, ``kernel_source``, ``score_sources``: the SHA-256 of a user's own file with the map, kernel or scores.

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rffbench.arguments.parameters import is_chosen
+from rffbench.data.cards import load_card
+from rffbench.errors import ConfigError
 from rffbench.io.process import peak_memory
 from rffbench.io.text import canonical_json
+from rffbench.papers import hyperparameters
 from rffbench.solvers import NONE, cross_validates, uses_kernel
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.foreign import foreign_code
@@ -40,8 +43,6 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     from rffbench.trials.single import run_single
 
     if specs[0].parameters_from is not None:
-        from rffbench.trials.fitted import with_fitted
-
         fitted = [with_fitted(spec) for spec in specs]
         run_group(fitted, Relay(zip(fitted, specs, strict=True), channel))
         return
@@ -125,3 +126,20 @@ class BestBandwidth(Relay):
 def with_gamma(spec: TrialSpec, gamma: float) -> TrialSpec:
     """The trial with γ in place of the rule for it."""
     return replace(spec, kernel={**spec.kernel, "gamma": gamma})
+
+
+def with_fitted(spec: TrialSpec) -> TrialSpec:
+    """The trial with parameters that others have fitted: the kernel's lengths and λ, by dataset and fold, in place of
+    the name of their table; unchanged without one."""
+    if spec.parameters_from is None:
+        return spec
+    if spec.parameters_hash != hyperparameters.content_hash(spec.parameters_from):
+        raise ConfigError(f"{spec.parameters_from} has been edited since the run started")
+    card = load_card(spec.dataset)
+    columns, folds = card.columns_after(spec.preprocess), round(card.rows / card.n_test)
+    found = hyperparameters.fitted(spec.parameters_from, spec.dataset, spec.trial % folds, columns)
+    solver = dict(spec.solver)
+    if "lambda" in solver:
+        solver["lambda"] = [found.lambda_] if isinstance(solver["lambda"], list) else found.lambda_
+    kernel = {**spec.kernel, "lengths": list(found.lengths)}
+    return replace(spec, kernel=kernel, solver=solver, parameters_from=None, parameters_hash=None)

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from rffbench.config.loading import load_experiment
-from rffbench.config.shipped import configs
 from rffbench.execution.log import cell, read_rows
-from rffbench.io.resources import resource_folder, shipped_configs
+from rffbench.io.resources import listed_configs, resource_folder, shipped_configs
 
-LISTED = {row["name"]: (each["folder"], row) for each in configs() for row in each["configs"]}
+LISTED = {row["name"]: (each["folder"], row) for each in listed_configs() for row in each["configs"]}
 TOP = resource_folder("configs")
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -50,4 +49,4 @@ def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbenc
     first, _, _ = result.stdout.partition("(configs/")
     for name in ("quickstart", "table3", "figure1", "regression"):
         assert f"  {name} " in first
-    assert json.loads(rffbench("configs", "--json").stdout) == configs()
+    assert json.loads(rffbench("configs", "--json").stdout) == listed_configs()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from rffbench.features.data_dependent.landmarks import (
     not_positive,
     own_landmarks,
 )
+from rffbench.features.hooks import KernelValues
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.kernels.own import OwnBlocks, Signature, is_own
@@ -36,14 +37,6 @@ from rffbench.plugins.parts import MapServes
 
 PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
 NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 comes from the kernel
-
-
-class KernelValues(NamedTuple):
-    """The columns of φ(x) = R⁻¹·k(x) before they are mixed: ``blocks`` makes the kernel values k(x), ``root`` is R
-    (r, r), lower triangular."""
-
-    blocks: KernelBlocks | OwnBlocks
-    root: NDArray[np.float64]
 
 
 class NystroemFeatures(FeatureMap):

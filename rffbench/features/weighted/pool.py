@@ -22,6 +22,7 @@ from rffbench.arguments.parameters import WrongParameter, is_number
 from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_phases
+from rffbench.features.hooks import Distinct
 from rffbench.kernels import SpectralKernel
 from rffbench.labels import REWEIGHTED, STORED_VARIANT
 from rffbench.linalg.equal_columns import EqualColumns
@@ -79,14 +80,6 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
         weights=np.ones(pool),
         probabilities=np.full(pool, 1 / pool),
     )
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """A map without its equal columns, and the correspondence of the whole map's columns with its own."""
-
-    features: FourierFeatures
-    columns: EqualColumns
 
 
 def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:

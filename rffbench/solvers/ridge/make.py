@@ -85,3 +85,15 @@ def _in_parts(
     settings = {key: settings[key] for key in ("lambda_scale", "center", "features", "memory")}
     made = PartitionedRidgeClassifierCV if task == "classification" else PartitionedRidgeCV
     return made(alphas, partitions=partitions, method=method, **settings)
+
+
+def make_ridge_on_device(
+    *, task: str, features: Any, device: str, lambda_: list[float], folds: int, lambda_scale: RidgeScale,
+    center: Center,
+) -> Any:  # fmt: skip
+    """Ridge regression on Fourier features, computed on ``device``, with some of ridge's parameters."""
+    # PyTorch is an extra, and slow to import.
+    from rffbench.solvers.ridge.torch import TorchRidgeClassifierCV, TorchRidgeCV
+
+    estimator = TorchRidgeClassifierCV if task == "classification" else TorchRidgeCV
+    return estimator(lambda_, features=features, folds=folds, lambda_scale=lambda_scale, center=center, device=device)

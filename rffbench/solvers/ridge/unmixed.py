@@ -49,7 +49,7 @@ class UnmixedColumns:
 
 @dataclass(frozen=True)
 class Unmixed:
-    """In place of `rffbench.features.weighted.pool.Distinct`: unmixed columns are solved for."""
+    """In place of `rffbench.features.hooks.Distinct`: unmixed columns are solved for."""
 
     features: UnmixedColumns
     columns: UnmixedColumns

@@ -8,10 +8,9 @@ import pytest
 
 from rffbench import RandomFourierFeatures, StreamedRidge, StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.errors import Fallback, MemoryBudgetError
-from rffbench.linalg.qr import RFactor
 from rffbench.solvers import make_solver
 from rffbench.solvers.ridge.settings import chosen_method
-from rffbench.solvers.ridge.svd import FoldFactors
+from rffbench.solvers.ridge.svd import FoldFactors, RFactor
 
 EPS = np.finfo(float).eps
 TINY = [1e-3, 1e-10, 1e-15, 1e-18, 1e-22, 0.0]  # the normal equations lose all but the first two

@@ -15,7 +15,7 @@ from rffbench.errors import MemoryBudgetError  # noqa: E402
 from rffbench.features import make_features  # noqa: E402
 from rffbench.linalg.triangles import TriangleStack  # noqa: E402
 from rffbench.solvers import make_solver, parameters  # noqa: E402
-from rffbench.solvers.ridge import device as ridge_device  # noqa: E402
+from rffbench.solvers.ridge import make as ridge_make  # noqa: E402
 from rffbench.solvers.ridge import torch as torch_ridge  # noqa: E402
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds  # noqa: E402
 from rffbench.solvers.ridge.torch import DeviceMap, DeviceMatrix, DeviceStatistics  # noqa: E402
@@ -199,13 +199,13 @@ def test_a_fit_that_does_not_fit_the_devices_memory_is_refused_with_both_figures
 def on_torch(monkeypatch, tmp_path):
     """Trials with ``device: cuda`` run on PyTorch's CPU device."""
     monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
-    make = ridge_device.make_ridge_on_device
+    make = ridge_make.make_ridge_on_device
 
     @wraps(make)
     def there(device, **rest):
         return make(device="cpu", **rest)
 
-    monkeypatch.setattr(ridge_device, "make_ridge_on_device", there)
+    monkeypatch.setattr(ridge_make, "make_ridge_on_device", there)
 
 
 @pytest.mark.usefixtures("on_torch")
