@@ -170,18 +170,19 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
 def finish(folder: Path, summary: Any, json_file: str | None) -> int:
     """Print the table and name the files. Returns the exit status."""
     from rffbench.execution.log import log_files
-    from rffbench.report import FILES, described, make_table, redraw, up_to_date, written_table
+    from rffbench.report import FILES, described, make_tables, redraw, up_to_date, written_tables
 
     undrawn = ""
     if summary.ok and not summary.run and up_to_date(folder):
         table = (folder / "table.md").read_text(encoding="utf-8")
         fits = max(map(len, table.splitlines())) <= width()
-        echo(table if fits else written_table(folder).to_text(width()))
+        echo(table if fits else "\n".join(each.to_text(width()) for each in written_tables(folder)))
         note("nothing was left to do")
     elif summary.ok:
         if summary.ok >= LONG_TO_WRITE:
             note("writing tables and figures …")
-        echo(make_table(folder, FILES).to_text(width()))
+        for each in make_tables(folder, FILES):
+            echo(each.to_text(width()))
         try:
             name_files([*log_files(folder), *redraw(folder)])
         except EnvironmentFault as fault:

@@ -102,8 +102,9 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
 @click.option("--at-seconds", type=POINTS, metavar="T",
               help="Each method at the largest size whose mean training time is at most T seconds.")  # fmt: skip
 @click.option("--no-seconds", "seconds", flag_value=False, default=True, help="No times beside the scores.")
-@click.option("--best", type=click.Choice(["bold", "none"]), default="none", show_default=True,
-              help="How to mark the best method, in tex, typst and md.")  # fmt: skip
+@click.option("--best", type=click.Choice(["bold", "none"]),
+              help="Whether the best method is bold, with those not shown to be worse, in tex, typst and md. [default: "
+              "bold in tex and typst]")  # fmt: skip
 @click.option("--caption", metavar="TEXT", help="The caption, in tex and typst. [default: the experiment's title]")
 @click.option("--label", metavar="NAME", callback=_label, help="The label, in tex and typst.")
 @click.option("--output", type=FILE, metavar="FILE", help="Write the table to FILE instead of printing it.")
@@ -116,7 +117,7 @@ def table(
     metric: str | None,
     at_seconds: float | None,
     seconds: bool,
-    best: str,
+    best: str | None,
     caption: str | None,
     label: str | None,
     output: Path | None,
@@ -127,21 +128,25 @@ def table(
     It writes table.csv, table.md, table.tex and summary.csv. With options it prints the requested table, and writes no
     file except --output. With --format, names are written as in papers: EEG, σ = 1.
     """
-    from rffbench.report import Shown, described, experiment_folders, make_table, set_table, table_files
+    from rffbench.report import Shown, described, experiment_folders, make_tables, set_table, table_files
 
     _refuse_unused(form)
     folders = experiment_folders(results)
     if (label or output) and len(folders) > 1:
         raise click.UsageError(f"{results} holds {len(folders)} experiments; --label and --output are for one")
-    shown = Shown(metric, seconds, best == "bold", written=form is not None, at_seconds=at_seconds)
+    bold = form in ("tex", "typst") if best is None else best == "bold"
+    shown = Shown(metric, seconds, bold, written=form is not None, at_seconds=at_seconds)
     found = []
 
     def show(folder: Path) -> None:
         if json_file:
             found.append(described(folder))
         if form or shown != Shown() or output:
-            made = make_table(folder, shown)
-            text = set_table(made, form, columns, caption, label) if form else made.to_text(width())
+            made = make_tables(folder, shown)
+            if form == "csv" or caption or label:  # one table alone can have them
+                made = made[:1]
+            texts = [set_table(each, form, columns, caption, label) if form else each.to_text(width()) for each in made]
+            text = "\n".join(texts)
             if output:
                 output.parent.mkdir(parents=True, exist_ok=True)
                 with named(output):
@@ -150,10 +155,11 @@ def table(
             else:
                 echo(text, nl=False)
             return
-        made, texts = table_files(folder)
-        echo(made.to_text(width()))
+        tables, files = table_files(folder)
+        for each in tables:
+            echo(each.to_text(width()))
         with if_writable():
-            for name, text in texts.items():
+            for name, text in files.items():
                 with named(folder / name):
                     (folder / name).write_text(text, encoding="utf-8")
                 if not name.startswith("."):

@@ -6,6 +6,7 @@ Everything here reads config.yaml and trials.jsonl, and writes files into the sa
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from rffbench.execution.log import log_files
 from rffbench.io import files
 from rffbench.report.frame import Protocols, experiment_folders, load_protocols
 from rffbench.report.summary import summarise, summary_csv, summary_records
-from rffbench.report.table import FILES, KEPT, Shown, folder_table, measured_metric
+from rffbench.report.table import FILES, KEPT, Shown, folder_table, folder_tables, measured_metric
 from rffbench.report.table import table_files as _table_files
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILES", "Shown", "Table", "compare_folder", "compare_methods", "described", "experiment_folders", "make_table",
-    "redraw", "search_folder", "set_table", "table_files", "up_to_date", "write_comparison", "write_search",
-    "write_statistics", "write_table", "written_table",
+    "make_tables", "redraw", "search_folder", "set_table", "table_files", "up_to_date", "write_comparison",
+    "write_search", "write_statistics", "write_tables", "written_tables",
 ]  # fmt: skip
 
 
@@ -96,26 +97,27 @@ def up_to_date(folder: str | Path) -> bool:
     return max(path.stat().st_mtime_ns for path in made_from) <= min(path.stat().st_mtime_ns for path in tables)
 
 
-def written_table(folder: str | Path) -> Table:
-    """The table that an experiment's table.md shows: the stored one, or a new one if that is missing or older."""
+def written_tables(folder: str | Path) -> list[Table]:
+    """The tables that an experiment's table.md shows: the stored ones, or new ones if those are missing or older."""
     kept, shown = Path(folder) / KEPT, Path(folder) / "table.md"
     if kept.is_file() and kept.stat().st_mtime_ns >= shown.stat().st_mtime_ns:
-        return Table.from_json(kept.read_text(encoding="utf-8"))
-    return make_table(folder, FILES)
+        with contextlib.suppress(ValueError, TypeError):  # of another version
+            return [Table.from_json(json.dumps(each)) for each in json.loads(kept.read_text(encoding="utf-8"))]
+    return make_tables(folder, FILES)
 
 
-def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
-    """Write one experiment's summary.csv and table.csv/.md/.tex; return the table and the paths."""
-    table, texts = table_files(folder)
-    return table, _written(Path(folder), texts)
+def write_tables(folder: str | Path) -> tuple[list[Table], list[Path]]:
+    """Write one experiment's summary.csv and table.csv/.md/.tex; return the tables and the paths."""
+    tables, texts = table_files(folder)
+    return tables, _written(Path(folder), texts)
 
 
-def table_files(folder: str | Path) -> tuple[Table, dict[str, str]]:
-    """One experiment's table, and the texts that `write_table` writes, by file name."""
+def table_files(folder: str | Path) -> tuple[list[Table], dict[str, str]]:
+    """One experiment's tables, and the texts that `write_tables` writes, by file name."""
     protocols = load_protocols(folder)
     summaries = [summarise(results) for _, results in protocols]
-    table, texts = _table_files(protocols, summaries)
-    return table, {"summary.csv": summary_csv(protocols, summaries), **texts}
+    tables, texts = _table_files(protocols, summaries)
+    return tables, {"summary.csv": summary_csv(protocols, summaries), **texts}
 
 
 def described(folder: str | Path) -> dict[str, Any]:
@@ -128,6 +130,11 @@ def described(folder: str | Path) -> dict[str, Any]:
 def make_table(folder: str | Path, shown: Shown) -> Table:
     """One experiment's table, without writing it."""
     return folder_table(load_protocols(folder), shown)
+
+
+def make_tables(folder: str | Path, shown: Shown) -> list[Table]:
+    """One experiment's table, and one for each of the config's ``scores``, without writing them."""
+    return folder_tables(load_protocols(folder), shown)
 
 
 def set_table(table: Table, form: str, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:

@@ -159,6 +159,15 @@ def protocol_names(labels: Mapping[str, str]) -> list[str]:
     return [as_written(label if "=" in label else f"{axis}: {label}") for axis, label in labels.items()]
 
 
+def protocol_labels(labels: Mapping[str, str], config: Mapping[str, Any]) -> list[str]:
+    """The labels of a sweep's protocol in a row of a table: ``landmarks=kmeans`` where the axis is a setting of the
+    config that the label does not name itself."""
+    return [
+        label if "=" in label or axis.partition(".")[0] not in config else f"{axis.rpartition('.')[2]}={label}"
+        for axis, label in labels.items()
+    ]
+
+
 def with_labels(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """The frame of one protocol with one more column per axis, which holds the protocol's label. The column is called
     ``mean (axis)`` if the frame already has a column ``mean``."""

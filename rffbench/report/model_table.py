@@ -7,6 +7,7 @@ import pandas as pd
 from rffbench.errors import amount
 from rffbench.report import edges
 from rffbench.report.frame import Results, as_written, each_cell
+from rffbench.report.leaders import BEST, leaders
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
@@ -20,12 +21,13 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     A row is a dataset, a size and a method: the model's size (support vectors, features D, or non-zeros), the score,
     seconds to train and to test, and the memory of training and testing: the process's peak less its memory before.
     Numbers are means ± standard deviations over trials; a row without a result gives the reason. ``written``: names as
-    people write them. ``seconds``: whether to show times. ``best``: marks at the best scores of a dataset and size.
+    people write them. ``seconds``: whether to show times. ``best``: marks at the leading scores
+    of a dataset and size (leaders.py).
     """
     table = Table(results.title, list(HEADER), stub=STUB)
     datasets = {each: marked(each, results, table.notes, written) for each in results.datasets}
     at_edges = edges.marks(results)
-    scores: dict[tuple[str, int], dict[int, float]] = {}
+    leading = leaders(results, {dataset: results.score(dataset) for dataset in results.datasets}) if best else {}
     for dataset, n_features, size, method, trials in each_cell(results.trials):
         ok = trials[trials["status"] == "ok"]
         row = [datasets[dataset], size, as_written(method) if written else method]
@@ -43,25 +45,16 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
                 mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]),
                 NOT_RUN if pd.isna(memory) else amount(memory),
             ]  # fmt: skip
-            if score.better and ok[score.name].notna().any():
-                mean = float(ok[score.name].mean()) * (1 if score.better == "greater" else -1)
-                decimals = significant_digits(abs(mean), 3) if score.decimals is None else score.decimals
-                scores.setdefault((dataset, n_features), {})[len(table.rows)] = round(mean, decimals)
+            if method in leading.get((dataset, n_features), ()):
+                table.best.add((len(table.rows), HEADER.index("score")))
         table.rows.append(row)
-    if best:
-        table.best = {
-            (row, HEADER.index("score"))
-            for rows in scores.values()
-            for row, score in rows.items()
-            if len(rows) > 1 and score == max(rows.values())
-        }
     labels = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
     times = "training and test in seconds; " if seconds else ""
     contended = seconds and (results.trials["contended"] & (results.trials["status"] == "ok")).any()
     table.notes[:0] = [
         f"size: support vectors, features D, or non-zeros; score: {'; '.join(labels)}; {times}"
         "memory: the process's peak less what it held before. Mean ± standard deviation over trials.",
-        *(["Bold: the best score at a dataset and size."] if table.best else []),
+        *([BEST] if table.best else []),
         *(["~ some times were taken while other work used the processors."] if contended else []),
     ]
     table.notes += edges.notes(results)

@@ -34,7 +34,8 @@ def lead(dataset: str, size: str) -> list[str]:
 
 @dataclass
 class Table:
-    """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``notes`` explain the signs.
+    """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``sentence`` is what to take
+    away, if anything; ``notes`` explain the signs.
 
     The first ``stub`` columns name a row. If a table is too wide, every part of it begins with them. ``best`` are the
     cells, by row and column, that are printed in bold if the format has bold. ``baseline`` is the column that others
@@ -48,6 +49,7 @@ class Table:
     stub: int = 2
     best: set[tuple[int, int]] = field(default_factory=set)
     baseline: int | None = None
+    sentence: str = ""
 
     def to_csv(self) -> str:
         """The table as CSV, with an apostrophe before each cell that a spreadsheet would take for a formula."""
@@ -67,7 +69,8 @@ class Table:
         safe = self.in_lines()
         limit = math.inf if width is None else width
         notes = [line for note in safe.notes for line in (_wrapped(note, width) if width else [note])]
-        title = _wrapped(safe.title, width) if width else [safe.title]
+        said = [text for text in (safe.title, safe.sentence) if text]
+        title = [line for text in said for line in (_wrapped(text, width) if width else [text])]
         body = _Grid(safe, wrap_header=False, heading=False)
         if body.width() > limit:
             body = _Grid(safe, wrap_header=True, heading=False)
@@ -89,7 +92,8 @@ class Table:
         rule = ["-" * width for width in widths]
         lines = [f"| {_aligned(row, widths, ' | ', strip=False)} |" for row in [rows[0], rule, *rows[1:]]]
         notes = [line for note in safe.notes for line in (markdown(note), "")]
-        return "\n".join([f"**{markdown(safe.title)}**", "", *lines, "", *notes]).rstrip() + "\n"
+        said = [markdown(safe.sentence), ""] if safe.sentence else []
+        return "\n".join([f"**{markdown(safe.title)}**", "", *said, *lines, "", *notes]).rstrip() + "\n"
 
     def to_json(self) -> str:
         """The table as JSON, for `from_json`."""
@@ -109,7 +113,8 @@ class Table:
         """The same table with every text in one line and without control characters."""
         rows = [[in_one_line(cell) for cell in row] for row in self.rows]
         header, notes = ([in_one_line(text) for text in texts] for texts in (self.header, self.notes))
-        return replace(self, title=in_one_line(self.title), header=header, rows=rows, notes=notes)
+        title, sentence = in_one_line(self.title), in_one_line(self.sentence)
+        return replace(self, title=title, sentence=sentence, header=header, rows=rows, notes=notes)
 
     def sparse_rows(self) -> list[list[str]]:
         """The rows, with a name in the first column only if it differs from the row above."""

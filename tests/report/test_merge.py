@@ -8,7 +8,7 @@ import yaml
 from rffbench.errors import ResultsError
 from rffbench.execution.folders import FolderLock
 from rffbench.execution.log import read_rows
-from rffbench.report import write_table
+from rffbench.report import write_tables
 from rffbench.report.merge import merge
 from tests.helpers import report_log as log
 
@@ -36,7 +36,7 @@ def test_shards_become_one_folder_that_reads_as_one_run(shard, tmp_path):
     assert read_rows(made.folder / "trials.jsonl") == [
         row for part in parts for row in read_rows(part / "trials.jsonl")
     ]
-    assert write_table(made.folder)[0].title == "A synthetic experiment"
+    assert write_tables(made.folder)[0][0].title == "A synthetic experiment"
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["x"]
 
 

@@ -409,7 +409,7 @@ def test_a_cell_that_the_config_does_not_ask_for_is_empty_and_not_one_to_come(tm
 
 def test_the_three_files_hold_the_same_cells_each_in_its_own_syntax(tmp_path, marks):
     results = small_table(tmp_path, marks)
-    written, paths = report.write_table(results.folder)
+    (written,), paths = report.write_tables(results.folder)
     assert [path.name for path in paths] == ["summary.csv", "table.csv", "table.md", "table.tex"]
     cells = list(csv.reader((results.folder / "table.csv").read_text().splitlines()))
     assert cells == [written.header, *written.rows]
@@ -417,7 +417,7 @@ def test_the_three_files_hold_the_same_cells_each_in_its_own_syntax(tmp_path, ma
     assert len({len(line) for line in lines}) == 1
     assert [cell.strip() for cell in lines[3].split("|")[1:-1]] == ["", *written.rows[1][1:]]
     latex = (results.folder / "table.tex").read_text()
-    assert r"75.83$\pm$1.04 (0.51$\pm$0.01) $\bullet$ \\" in latex
+    assert r"\textbf{75.83$\pm$1.04} (0.51$\pm$0.01) $\bullet$ \\" in latex
     assert r"tested on a\_part \& no more" in latex
     assert "±" not in latex
     assert "†" not in latex
@@ -526,10 +526,10 @@ def test_a_row_that_describes_a_metric_wrongly_is_named_and_left_out(tmp_path):
 @pytest.mark.parametrize("title", ["A table", "a & b", "x|y", "**b**", "", "[a](b)", "  spaces  ", "line\u2028line"])
 def test_the_table_that_is_written_is_read_again_or_made_anew(title, tmp_path):
     folder = log.write(tmp_path / "run", log.config(title=title), [*grid(), *grid(multiple=2)])
-    made, _ = report.write_table(folder)
-    assert report.written_table(folder).to_text(80) == made.to_text(80)
+    (made, *_), _ = report.write_tables(folder)
+    assert report.written_tables(folder)[0].to_text(80) == made.to_text(80)
     (folder / "table.md").write_text("nothing\n")
-    assert report.written_table(folder).to_text(80) == made.to_text(80)
+    assert report.written_tables(folder)[0].to_text(80) == made.to_text(80)
 
 
 def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
@@ -537,9 +537,9 @@ def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
     for row in rows:
         row["metrics"]["model_size"] = 12.0
     folder = log.write(tmp_path / "run", log.config(trials=1, table="models"), rows)
-    made, _ = report.write_table(folder)
+    (made, *_), _ = report.write_tables(folder)
     assert made.stub == 3
-    assert report.written_table(folder).to_text(40) == made.to_text(40)
+    assert report.written_tables(folder)[0].to_text(40) == made.to_text(40)
 
 
 def test_a_sweep_s_axis_takes_no_column_s_place_in_the_summary(tmp_path):
