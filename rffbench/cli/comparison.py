@@ -72,9 +72,9 @@ def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]])
             raise
         return _compare_methods(folder, error, found)
     found.append({"name": folder.name, **to_json(comparison), "methods": statistics.records() if statistics else []})
+    echo(to_text(comparison, width()))
     if statistics:
         echo(statistics.table().to_text(width()))
-    echo(to_text(comparison, width()))
     with if_writable():
         name_files(write_comparison(comparison, statistics))
     if not comparison.measured:

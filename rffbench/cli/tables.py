@@ -48,7 +48,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str | No
     type=click.Choice(["screen", "paper"]),
     default="screen",
     show_default=True,
-    help="With paper, figures are as wide as one or both columns of an article (3.25 or 6.75 inches), in 8 pt.",
+    help="With paper, figures are as wide as one or both columns of an article (3.17 or 6.5 inches), in 8 pt.",
 )
 @click.option(
     "--columns",

@@ -23,8 +23,9 @@ NOT_COMPARED = (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW)
 
 
 def to_text(difference: diff.Difference) -> str:
-    """One line per changed cell, and one line for the unchanged ones."""
+    """How many cells changed, then one line per changed cell."""
     lines = wrapped(f"{difference.title}: {difference.old} → {difference.new}", WIDTH)
+    lines += wrapped(summary(difference), WIDTH)
     lines += [line for note in difference.notes for line in wrapped(note, WIDTH)]
     for kind in (diff.LOST, diff.WORSE, diff.BETTER, diff.CHANGED):
         cells = difference.cells[difference.cells["verdict"] == kind]
@@ -35,7 +36,7 @@ def to_text(difference: diff.Difference) -> str:
     lines += _section(diff.UNSETTLED, difference.cells[difference.cells["verdict"] == diff.UNSETTLED], _unsettled)
     for kind in (diff.SLOWER, diff.FASTER, diff.LARGER, diff.SMALLER):
         lines += _section(kind, difference.costs[difference.costs["verdict"] == kind], _ratio)
-    return "\n".join([*lines, "", *wrapped(summary(difference), WIDTH)]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def summary(difference: diff.Difference) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from rffbench.io.text import plural
 from rffbench.report.frame import Protocols, Results
-from rffbench.report.significance import LEVEL, paired_p_value
+from rffbench.stats.intervals import LEVEL, paired_p_value
 from rffbench.trials.metrics import Metric
 
 BEST = (

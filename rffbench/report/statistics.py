@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse.csgraph import connected_components
 
+from rffbench.io.text import first_of
 from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Results
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table
-from rffbench.stats.intervals import holm, mean_interval, paired_p_value
+from rffbench.stats.intervals import LEVEL, holm, mean_interval, paired_p_value
 
+MOST_NAMED = 4  # methods in a sentence
 ALL = "all"
 Numbers = NDArray[np.float64]
 COLUMNS = [
@@ -68,6 +70,7 @@ class Statistics:
         table = Table(
             f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
             ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"],
+            sentence=self.sentence(),
         )
         for row in self.pairs[self.pairs["dataset"] == ALL].to_dict("records"):
             table.rows.append([
@@ -90,6 +93,20 @@ class Statistics:
         if self.left_out:
             table.notes.append(f"{self.left_out} cells that not all methods have are left out.")
         return table
+
+    def sentence(self) -> str:
+        """Which method ranks first, and which others it is shown to be better than."""
+        best = str(self.ranks.index[0])
+        over = self.pairs[(self.pairs["dataset"] == ALL) & (self.pairs["p_holm"] < LEVEL)].to_dict("records")
+        worse = {row["baseline"] if row["difference"] > 0 else row["method"]
+                 for row in over if best == row["method" if row["difference"] > 0 else "baseline"]}  # fmt: skip
+        others = [str(method) for method in self.ranks.index[1:]]
+        shown = [method for method in others if method in worse]
+        if not shown:
+            return f"{best} ranks first, but is not shown to be better than any other method."
+        rest = [method for method in others if method not in worse]
+        but = f", but not than {first_of(rest, MOST_NAMED)}" if rest else ""
+        return f"{best} ranks first. It is shown to be better than {first_of(shown, MOST_NAMED)}{but}."
 
 
 def compute_statistics(results: Results) -> Statistics | None:

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from rffbench.errors import ConfigError, ResultsError, amount, unknown
+from rffbench.io.text import plural
 from rffbench.report import edges
 from rffbench.report.at_seconds import make_table_at
 from rffbench.report.columns import columns_note, make_columns_table

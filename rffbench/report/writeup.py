@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from rffbench.io.text import in_one_line
+from rffbench.io.text import in_one_line, plural
 from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import edges
 from rffbench.report.cells import (
@@ -57,13 +57,30 @@ _EXPLAINED = (
 
 
 def to_text(comparison: Comparison, width: int | None = None) -> str:
-    """The measured cells for a terminal of this ``width``, the measured claims, and a line that counts the rest
-    (compare.md lists it)."""
-    parts = [table.to_text(width) for table in _tables(comparison, width)]
-    lines = [*_rest(comparison), summary_line(comparison)]
-    if width:
-        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
-    return "\n".join(filter(None, [*parts, _claims_text(comparison, width or _WIDTH), "\n".join(lines)])) + "\n"
+    """The comparison for a terminal of this ``width``: how many cells and claims come out, then what differs, then the
+    rest of what was measured, and a line that counts what was not (compare.md lists it)."""
+    differing, others = _tables(comparison, width)
+    refuted = [finding for finding in comparison.findings if finding.verdict == REFUTED]
+    judged = [finding for finding in comparison.findings if finding.verdict not in (REFUTED, NOT_MEASURED)]
+    citation = comparison.reference.citation
+    title = f"{comparison.results.title}, against {citation}"
+    parts = [
+        _lines([title, summary_line(comparison)], width),
+        *(table.to_text(width) for table in differing),
+        _claims_text("Claims that do not hold", refuted, width or _WIDTH),
+        *(table.to_text(width) for table in others),
+        _claims_text("Other claims", judged, width or _WIDTH),
+        _lines(_rest(comparison), width),
+    ]
+    return "\n".join(filter(None, parts)).rstrip("\n") + "\n"
+
+
+def _lines(texts: Sequence[str], width: int | None) -> str:
+    """Paragraphs, broken into lines of this width."""
+    broken = [
+        line for text in texts for line in (textwrap.wrap(text, width, break_on_hyphens=False) if width else [text])
+    ]
+    return "".join(f"{line}\n" for line in broken)
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -84,7 +101,7 @@ def to_markdown(comparison: Comparison) -> str:
         f"# {markdown(in_one_line(comparison.results.title))}, measured and {comparison.reference.given}\n",
         f"{comparison.reference.given.capitalize()}: {comparison.reference.citation}.\n",
         f"{summary_line(comparison)}\n",
-        *(table.to_markdown() for table in _tables(comparison)),
+        *(table.to_markdown() for part in _tables(comparison) for table in part),
     ]
     if comparison.findings:
         parts.append(claims_table(comparison).to_markdown())
@@ -106,32 +123,41 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def summary_line(comparison: Comparison) -> str:
-    """A line with the number of cells within the tolerance, of claims by verdict, of cells and claims that were not
-    measured, and of claims that were judged on stand-in data."""
-    counted = len(comparison.counted)
+    """Sentences: how many cells come out, how many claims hold, and what was not compared."""
+    said = [*_cells_in_words(comparison), *_claims_in_words(comparison.findings)]
+    return " ".join(f"{sentence}." for sentence in said)
+
+
+def _cells_in_words(comparison: Comparison) -> list[str]:
+    if not comparison.reference.table:
+        return []
+    counted, given = len(comparison.counted), comparison.reference.given
+    agreeing = "agree" if comparison.by_interval else f"come out within {tolerance_text(comparison)}"
+    said = f"{counted - comparison.outside} of {plural(counted, 'cell')} {agreeing}"
+    left = [f"{count} are {why}" for why, count in comparison.left_out.items()]
+    return [said if counted else f"No cell is both measured and {given}", *left]
+
+
+def _claims_in_words(findings: Sequence[Finding]) -> list[str]:
+    counts = Counter(finding.verdict for finding in findings)
     said = []
-    if comparison.reference.table:
-        agreeing = "agree" if comparison.by_interval else f"within {tolerance_text(comparison)}"
-        none = f"No cell is both measured and {comparison.reference.given}"
-        said.append(f"{counted - comparison.outside} of {counted} {agreeing}" if counted else none)
-        said[-1] += "".join(f", {count} {why}" for why, count in comparison.left_out.items())
-    counts = Counter(finding.verdict for finding in comparison.findings)
-    if judged := len(comparison.findings) - counts[NOT_MEASURED]:
-        said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
-        if at_edge := sum(finding.verdict == HOLDS and finding.at_edge for finding in comparison.findings):
-            said[-1] += f" ({at_edge} of those that hold rest on a value at the edge of its grid)"
+    if judged := len(findings) - counts[NOT_MEASURED]:
+        said.append(f"{counts[HOLDS]} of {plural(judged, 'claim')} hold, {counts[REFUTED]} do not")
         if counts[OPEN]:
-            said[-1] += f", of {counts[OPEN]} the evidence is not enough"
-        said[-1] += _all_together(comparison.findings)
-        judged_findings = [finding for finding in comparison.findings if finding.verdict != NOT_MEASURED]
-        if stood_in := sum(bool(finding.stands_in_for) for finding in judged_findings):
-            said[-1] += f"; {stood_in} of them judged on stand-in data"
+            said[-1] += f", and of {counts[OPEN]} the evidence is not enough"
+        said[-1] += _all_together(findings)
+        if at_edge := sum(finding.verdict == HOLDS and finding.at_edge for finding in findings):
+            said.append(f"{at_edge} of those that hold rest on a value at the edge of its grid")
+        if stood_in := sum(bool(each.stands_in_for) for each in findings if each.verdict != NOT_MEASURED):
+            said.append(f"{stood_in} of the claims are judged on stand-in data")
     if counts[NOT_MEASURED]:
-        said.append(f"{counts[NOT_MEASURED]} claims not measured")
-    return "; ".join(said) + "."
+        said.append(
+            f"{plural(counts[NOT_MEASURED], 'claim')} {'is' if counts[NOT_MEASURED] == 1 else 'are'} not measured"
+        )
+    return said
 
 
-def _all_together(findings: list[Finding]) -> str:
+def _all_together(findings: Sequence[Finding]) -> str:
     """The numbers of verdicts after the correction over all claims, if it changes any."""
     counts = Counter(finding.verdict_adjusted for finding in findings)
     changed = any(finding.verdict != finding.verdict_adjusted for finding in findings if finding.verdict_adjusted)
@@ -167,19 +193,25 @@ def claims_table(comparison: Comparison) -> Table:
     return Table("Claims", header, rows, [*_EXPLAINED], stub=3)
 
 
-def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
-    """The tables of all cells; for a terminal with ``width`` columns, only of the measured cells."""
-    cells = comparison.cells
-    tables = []
+def _tables(comparison: Comparison, width: int | None = None) -> tuple[list[Table], list[Table]]:
+    """The table of the cells that differ, and the tables of the others; for a terminal with ``width`` columns, without
+    the cells that were not measured."""
+    cells, differing, others = comparison.cells, [], []
     if cells["reported"].notna().any():
-        tables = [_cells_table(comparison), _sums_table(comparison)]
-        tables += [_leans_table(comparison)] if comparison.leans else []
+        differs = cells["verdict"] == DIFFERS
+        if differs.any():
+            differing = [replace(_cells_table(comparison, cells[differs], "Cells that differ"), notes=[])]
+        others = [
+            _sums_table(comparison),
+            _cells_table(comparison, cells[~differs], "The other cells" if differs.any() else "Cells"),
+        ]
+        others += [_leans_table(comparison)] if comparison.leans else []
     if len(comparison.costs):
-        tables.append(costs_table(comparison))
+        others.append(costs_table(comparison))
     if width is None:
-        return tables
-    found = [_measured(table, width) for table in tables]
-    return [table for table in found if table.rows]
+        return differing, others
+    found = [_measured(table, width) for table in others]
+    return [_measured(table, width) for table in differing], [table for table in found if table.rows]
 
 
 def _measured(table: Table, width: int) -> Table:
@@ -204,15 +236,16 @@ def _without(table: Table, heading: str) -> Table:
     return replace(table, header=[table.header[column] for column in kept], rows=rows)
 
 
-def _cells_table(comparison: Comparison) -> Table:
+def _cells_table(comparison: Comparison, cells: pd.DataFrame, title: str) -> Table:
+    """One row per cell; the notes explain the signs and verdicts that these cells have."""
     unit, metrics, given = comparison.unit, comparison.results.metrics, comparison.reference.given
     marks = edges.marks(comparison.results)
     table = Table(
-        f"{comparison.results.title}: measured against {comparison.reference.citation}",
+        title,
         ["dataset", "s", "method", given, "measured", f"difference ({unit})", _INTERVAL, "verdict"],
         stub=3,
     )
-    for cell in comparison.cells[~comparison.cells["verdict"].isin(NOT_COMPARABLE)].to_dict("records"):
+    for cell in cells[~cells["verdict"].isin(NOT_COMPARABLE)].to_dict("records"):
         decimals = metrics[cell["metric"]].decimals or 4
         mark = marks.get((cell["dataset"], cell["n_features"], cell["method"]), "")
         table.rows.append([
@@ -310,19 +343,17 @@ def costs_table(comparison: Comparison) -> Table:
     return table
 
 
-def _claims_text(comparison: Comparison, width: int) -> str:
-    """The claims that were measured, with their evidence."""
-    if all(finding.verdict == NOT_MEASURED for finding in comparison.findings):
+def _claims_text(title: str, findings: Sequence[Finding], width: int) -> str:
+    """Claims with their evidence, under a title; empty without any."""
+    if not findings:
         return ""
-    citation = comparison.reference.citation
-    lines = [*textwrap.wrap(f"Claims of {citation.rpartition(', ')[0] or citation}", width), ""]
-    for finding in _sorted(comparison.findings):
-        if finding.verdict != NOT_MEASURED:
-            about = f"{finding.verdict:<{_VERDICT}}{finding.claim} — {_place(finding)}, {_methods(finding)}"
-            lines += textwrap.wrap(f"{about} [{finding.where}]", width, subsequent_indent=" " * _VERDICT)
-            indent, said = " " * (_VERDICT + 2), f"{finding.evidence}; asked for {finding.asked}"
-            lines += textwrap.wrap(said, width, initial_indent=indent, subsequent_indent=indent, max_lines=2,
-                                   placeholder=" … (in full in compare.md)")  # fmt: skip
+    lines = [title, ""]
+    for finding in _sorted(findings):
+        about = f"{finding.verdict:<{_VERDICT}}{finding.claim} — {_place(finding)}, {_methods(finding)}"
+        lines += textwrap.wrap(f"{about} [{finding.where}]", width, subsequent_indent=" " * _VERDICT)
+        indent, said = " " * (_VERDICT + 2), f"{finding.evidence}; asked for {finding.asked}"
+        lines += textwrap.wrap(said, width, initial_indent=indent, subsequent_indent=indent, max_lines=2,
+                               placeholder=" … (in full in compare.md)")  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -335,7 +366,7 @@ def _methods(finding: Finding) -> str:
     return f"{finding.method} : {finding.baseline}" if finding.baseline else finding.method
 
 
-def _sorted(findings: list[Finding]) -> list[Finding]:
+def _sorted(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: VERDICTS.index(finding.verdict))
 
 

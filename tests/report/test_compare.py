@@ -262,7 +262,7 @@ def test_rows_that_are_not_the_papers_are_told_and_their_cells_in_no_sum(tmp_pat
     verdicts = comparison.cells.dropna(subset=["difference"]).set_index("dataset")["verdict"]
     assert verdicts.to_dict() == {"cod-rna": "other rows", "eeg": "differs"}
     assert comparison.outside == 1
-    assert summary_line(comparison).startswith("0 of 1 within 1 point")
+    assert summary_line(comparison).startswith("0 of 1 cell come out within 1 point.")
 
 
 @pytest.mark.parametrize(
@@ -303,6 +303,7 @@ def test_a_reference_without_numbers_brings_its_claims(tmp_path):
     assert "surrogate-RFF beats RFF at 16d" in held
     assert comparison.measured
     assert "claims hold" in writeup.to_text(comparison)
+    assert "Cells" not in writeup.to_text(comparison)
 
 
 # ---- Text and files ----------------------------------------------------------------------------------------
@@ -326,7 +327,15 @@ def test_the_text_has_cells_sums_claims_and_what_is_missing(compared):
     lines = [line.split() for line in text.splitlines()]
     assert ["eeg", "1d", "RFF", "68.45±0.89", "68.70±0.89", "+0.25", "-0.59", "to", "+1.09", "reproduced"] in lines
     assert ["eeg", "RFF", "+1.91", "3.56", "1", "1", "6"] in lines  # reproduced, differs, not measured
-    assert "2 of 4 within 1 point, 28 not measured; 2 of 2 claims hold, 0 do not; 42 claims not measured." in text
+    said = (
+        "2 of 4 cells come out within 1 point. 28 are not measured. 2 of 2 claims hold, 0 do not. "
+        "42 claims are not measured."
+    )
+    assert text.splitlines()[1] == said
+    order = ["Cells that differ", "By dataset and method", "The other cells", "Other claims"]
+    assert sorted(order, key=text.index) == order
+    differing = text[text.index(order[0]) : text.index(order[1])].splitlines()
+    assert sum(line.rstrip().endswith("differs") for line in differing) == compared[1].outside == 2
     assert re.search(r"\nnot measured: \d+ cells, 42 claims; compare.md names them.\n", text)
     assert "Reported, but not asked for by this experiment: eeg 4d, 8d" in writeup.to_markdown(compared[1])
 

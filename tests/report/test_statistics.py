@@ -15,6 +15,7 @@ from rffbench.report.figures.critical_difference import draw_critical_difference
 from rffbench.report.statistics import ALL, compute_statistics, significance_matrix
 from rffbench.stats.intervals import holm, mean_interval, paired_p_value, welch_interval
 from tests.helpers import report_log as log
+from tests.helpers import tables
 
 METHODS = ("A", "B", "C")
 RNG = np.random.default_rng(0)
@@ -244,3 +245,19 @@ def test_statistics_of_earlier_rows_are_made_anew_or_removed(tmp_path):
 def _two_methods(of_b):
     scores = {"RFF": 80.0, "QMC": of_b}
     return [log.ok(log.spec(trial=t, method=name), score + t) for name, score in scores.items() for t in range(3)]
+
+
+def test_the_sentence_names_who_ranks_first_and_only_what_it_is_shown_to_beat(tmp_path):
+    steps = np.arange(12)
+    scores = {"RFF": 70 + steps % 3, "QMC": 70.2 + (steps + 1) % 3, "surrogate-RFF": 76 + 0.1 * steps}
+    rows = [
+        log.ok(log.spec(method=method, trial=trial, n_features=14 + size, multiple=None), float(value))
+        for method, values in scores.items()
+        for size, value in enumerate(values)
+        for trial in (0, 1)
+    ]
+    said = compute_statistics(
+        tables.loaded(tmp_path, rows, n_features=[14 + int(size) for size in steps], trials=2)
+    ).sentence()
+    assert said.startswith("surrogate-RFF ranks first. It is shown to be better than ")
+    assert {"RFF", "QMC"} <= set(said.removesuffix(".").replace(",", "").split())

@@ -73,6 +73,7 @@ def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
             axes[index].set_ylabel(label)
     for index, (panel, dataset) in enumerate(zip(axes[len(datasets) :], datasets, strict=False)):
         _draw_differences(panel, comparison.cells[comparison.cells["dataset"] == dataset], comparison)
+        panel.set_xlim(axes[index].get_xlim())
         draw.tidy_panel(panel)
         axes[index].set_xlabel("")
         if (place := panel.get_subplotspec()) is not None and place.is_first_col():

@@ -67,7 +67,7 @@ PLAIN = 1e-4, 1e5  # ticks in this range are plain numbers; if any tick is outsi
 _MULTIPLES = [(1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 5.0, 7.0), tuple(float(each) for each in range(1, 10))]  # of a decade
 MOST_SIZES = 4  # panels of a figure with one per size
 _FEWEST_TICKS = 3  # on an axis of less than a decade
-_TOUCHING = 0.03  # inches: two ticks' numbers that are closer count as overlapping
+_TOUCHING = 0.05  # inches: two ticks' numbers that are closer count as overlapping
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -75,20 +75,22 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Style:
     """The style of figures. ``widths``: the allowed widths in inches; empty allows any. ``rc``: changes of ``RC``.
     ``narrowest``: panels that would be narrower are wrapped into the next row (a row keeps at least two). ``note``: the
-    size of small print in points. ``panels``: the metrics that get panels, instead of each figure's own choice."""
+    size of small print in points. ``panels``: the metrics that get panels, instead of each figure's own choice.
+    ``captioned``: title and notes stand in a text file beside the figure, for an article's caption, not in it."""
 
     widths: tuple[float, ...] = ()
     rc: Mapping[Any, Any] = field(default_factory=dict)
     narrowest: float = 0.0
     note: float = 6.2
     panels: tuple[str, ...] = ()
+    captioned: bool = False
 
 
 FIGURE_STYLES = {
     "screen": Style(),
-    "paper": Style((3.25, 6.75), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=8.0),
+    "paper": Style((3.17, 6.5), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=8.0, captioned=True),
 }
-"""The styles by name. The widths of ``paper`` are one and two columns of an article."""
+"""The styles by name. The widths of ``paper`` are one and both columns of LaTeX's ``article``, 229.5 and 469.75 pt."""
 
 SCREEN = FIGURE_STYLES["screen"]
 _current: ContextVar[Style] = ContextVar("style", default=SCREEN)
@@ -202,14 +204,15 @@ def thinned(sizes: pd.DataFrame, most: int = MOST_SIZES) -> pd.DataFrame:
 
 def headline(figure: Figure, title: str, *notes: str) -> None:
     """Write a title above all panels, and notes below it, wrapped to the width. The figure gets higher for many
-    lines."""
+    lines. In a style that is captioned they become the figure's label, which `saved` writes beside it."""
+    if _current.get().captioned:
+        figure.set_label(". ".join(filter(None, (title, *(note[:1].upper() + note[1:] for note in notes)))) + ".")
+        return
     size = mpl.rcParams["font.size"]
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
     figure.suptitle("\n".join(lines), fontsize=size)
-    if _current.get().narrowest:
-        figure.set_figheight(figure.get_figheight() + _LINE * max(0, len(lines) - _FEW_LINES))
-    elif len(lines) > _LINES:  # the room of so few is the legend's
+    if len(lines) > _LINES:  # the room of so few is the legend's
         figure.set_figheight(figure.get_figheight() + _LINE * len(lines))
 
 
@@ -449,7 +452,8 @@ def _thin_out(axis: Axis, gap: float) -> None:
 
 
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write the figure into a results folder as ``figures/<stem>.<format>``. Returns the paths.
+    """Write the figure into a results folder as ``figures/<stem>.<format>``, and its caption, if it has one, as
+    ``figures/<stem>.txt``. Returns the paths.
 
     A PNG with the same numbers and words is kept, so that git sees no change if another version of Matplotlib moves a
     pixel. Remove the PNG to draw it again.
@@ -461,6 +465,9 @@ def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("pn
     new = [path for path in paths if path.suffix != ".png" or _fingerprint_in(path) != shown]
     for path, drawn in zip(new, rendered(figure, *(path.suffix[1:] for path in new), shown=shown), strict=True):
         files.replace(path, drawn)
+    if caption := str(figure.get_label()):
+        paths.append(paths[0].with_suffix(".txt"))
+        files.replace(paths[-1], f"{printable(caption)}\n")
     return paths
 
 

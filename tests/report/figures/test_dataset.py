@@ -446,7 +446,7 @@ def test_64_methods_differ_in_what_they_are_drawn_with():
     assert len({(each["color"], each["marker"], str(each["linestyle"])) for each in every}) == 64
 
 
-@pytest.mark.parametrize(("columns", "inches"), [(1, 3.25), (2, 6.75)])
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.17), (2, 6.5)])
 def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_path, monkeypatch, columns, inches):
     drawn = []
     monkeypatch.setattr("rffbench.report.figures.saved", lambda figure, *_: drawn.append(figure) or [])
@@ -464,6 +464,19 @@ def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_pat
             if not (box.x0 > -1 and box.x1 < figure.bbox.width + 1)
         ]
         assert outside == []
+        assert figure.get_figwidth() * 72.27 <= {1: 229.5, 2: 469.76}[columns]  # of LaTeX's article, in points
+
+
+def test_papers_figures_have_their_caption_in_a_file_beside_them(tmp_path):
+    path = folder(tmp_path)
+    paths = report.redraw(path, ["svg"], "paper")
+    captions = [each for each in paths if each.suffix == ".txt"]
+    assert captions
+    for each in captions:
+        said = each.read_text()
+        assert "trials" in said
+        assert said.split(".")[0] not in each.with_suffix(".svg").read_text()
+    assert not [each for each in report.redraw(path, ["svg"]) if each.suffix == ".txt"]
 
 
 def test_five_panels_in_a_column_stand_two_in_a_row_and_fit_a_page_with_their_titles():
@@ -501,7 +514,7 @@ def test_only_the_panels_asked_for_are_drawn_in_their_order_and_one_is_a_column_
     drawn.clear()
     report.redraw(path, ["pdf"], "paper", panels=["accuracy"])
     assert [panel.get_title() for panel in drawn[0].axes] == ["(a) test accuracy (%)"]
-    assert drawn[0].get_figwidth() == 3.25
+    assert drawn[0].get_figwidth() == 3.17
     with pytest.raises(ConfigError, match=r"'acuracy'; did you mean 'accuracy'"):
         report.redraw(path, panels=["acuracy"])
     with pytest.raises(ResultsError, match=r"no trial has rmse; measured: accuracy"):
