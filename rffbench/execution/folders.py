@@ -30,6 +30,11 @@ class FolderLock:
             file = files.open_lock(self.path)
             try:
                 files.lock(file, wait=False)
+                if is_at(self.path, file):
+                    os.ftruncate(file, 0)
+                    os.write(file, this_process().encode())
+                    self._file = file
+                    return
             except BlockingIOError:
                 holder = os.read(file, NAMED_BYTES).decode(errors="replace") or "another process"
                 os.close(file)
@@ -38,12 +43,11 @@ class FolderLock:
                     "runs share an experiment by shards: give this one its part and a folder of its own, for example "
                     "--only dataset=NAME --results shard2, and join both with rffbench merge"
                 ) from None
-            if is_at(self.path, file):
-                break
+            except BaseException:  # Ctrl-C, too: an open file would keep the lock
+                if self._file is None:
+                    os.close(file)
+                raise
             os.close(file)  # the holder before removed this very file on its way out: take the new one
-        os.ftruncate(file, 0)
-        os.write(file, this_process().encode())
-        self._file = file
 
     def other(self) -> str:
         """The process that the file names, if it is another one, though this one has the lock; empty without a file."""

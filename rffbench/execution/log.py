@@ -103,6 +103,8 @@ class TrialLog:
         self._file: int | None = None
         self._end = 0  # the end of the file after this run's last write
         self._written: dict[str, tuple[int, int, int]] = {}  # this run's rows by key: open file, place there, length
+        self._writing: tuple[str, bytes, int] | None = None  # a row being written: key, line, the file's end before
+        self._changed = False  # by another program, and not seen to yet
         self._replaced: set[int] = set()  # files that other programs replaced, open for the rows in them
         self._foreign: dict[str, str] = {}  # the status of rows that others have added since this run began
 
@@ -130,20 +132,36 @@ class TrialLog:
 
     def _write(self, key: str, line: bytes) -> None:
         assert self._file is not None, "a TrialLog is written to within its with block"
+        self._writing = key, line, self._end
         try:
             files.write(self._file, line)
         except OSError as error:
             raise ResultsError(f"{self.path}: cannot write: {error.strerror}") from error
-        self._written[key] = self._file, self._end, len(line)
-        self._end += len(line)
+        self._note_written()
+
+    def _note_written(self) -> None:
+        """Note the row that was being written, if it is whole in the file. Ctrl-C may come at any moment between the
+        first byte and this note: then it is noted at the next look at the file."""
+        if self._writing is None:
+            return
+        assert self._file is not None
+        key, line, end = self._writing
+        added = os.pread(self._file, os.fstat(self._file).st_size - end, end)
+        if (place := added.find(line)) >= 0:
+            self._written[key] = self._file, end + place, len(line)
+            if place == 0:  # otherwise another run has added rows before it, which are still to be noted
+                self._end = end + len(line)
+        self._writing = None
 
     def _see_to_changes(self) -> None:
         """If another program has replaced the file, continue with the new one, and write the rows of this run that it
         lacks. They are in the replaced file, which is still open here."""
         assert self._file is not None, "a TrialLog is written to within its with block"
+        self._note_written()
         same = is_at(self.path, self._file)
-        if same and os.fstat(self._file).st_size == self._end:
+        if same and os.fstat(self._file).st_size == self._end and not self._changed:
             return
+        self._changed = True  # until all is seen to, even if Ctrl-C comes in between
         if not self.folder.is_dir():
             raise ResultsError(
                 f"{self.folder}: was moved or removed while a run writes into it; move it back, and the same command "
@@ -168,9 +186,10 @@ class TrialLog:
         for key, line in lines.items():
             self._write(key, line)
         needed = {self._file, *(file for file, _, _ in self._written.values())}
-        for file in self._replaced - needed:
+        unneeded, self._replaced = self._replaced - needed, needed - {self._file}
+        for file in unneeded:
             os.close(file)
-        self._replaced = needed - {self._file}
+        self._changed = False
         if lines:
             self._tell(f"{self.path}: another program replaced it; {len(lines)} rows of this run are written again")
 
@@ -209,8 +228,8 @@ class TrialLog:
                     files.append(path, b"".join(itertools.compress(lines, aside)))  # first, so that none is ever lost
                     kept = b"".join(itertools.compress(lines, [not each for each in aside]))
                     files.replace(file, lzma.compress(kept, preset=9) if file.suffix == ".xz" else kept)
-            os.close(self._file)
-            self._file = None
+            before, self._file = self._file, None
+            os.close(before)
             self._file = files.open_log(self.path)
             self._end = os.fstat(self._file).st_size
         except OSError as error:
@@ -219,21 +238,22 @@ class TrialLog:
 
     def __enter__(self) -> TrialLog:
         try:
-            files.make_folder(self.folder)
-            self._lock.acquire()
-        except OSError as error:
-            raise ResultsError(f"{_place(error, self.folder)}: cannot be a results folder: {error.strerror}") from error
-        try:
-            self._file = files.open_log(self.path)
-            self._mend(_last_line(self._file))
-            self._end = os.fstat(self._file).st_size
-        except OSError as error:
-            self._close()
-            raise ResultsError(f"{_place(error, self.path)}: cannot be written: {error.strerror}") from error
+            try:
+                files.make_folder(self.folder)
+                self._lock.acquire()
+            except OSError as error:
+                place = _place(error, self.folder)
+                raise ResultsError(f"{place}: cannot be a results folder: {error.strerror}") from error
+            try:
+                self._file = files.open_log(self.path)
+                self._mend(_last_line(self._file))
+                self._end = os.fstat(self._file).st_size
+            except OSError as error:
+                raise ResultsError(f"{_place(error, self.path)}: cannot be written: {error.strerror}") from error
+            return self
         except BaseException:
             self._close()
             raise
-        return self
 
     def _mend(self, line: bytes) -> None:
         """Cut off a torn or damaged last line; add a newline if only that is missing."""
@@ -248,7 +268,7 @@ class TrialLog:
 
     def __exit__(self, *_: object) -> None:
         try:
-            if self._file is not None and self._written:
+            if self._file is not None and (self._written or self._writing):
                 with files.named(self.path):
                     self._see_to_changes()
             if self._file is not None and self._end == 0 and _compressed(self.path).exists():

@@ -95,7 +95,7 @@ class SlurmExecutor(ClusterExecutor):
         self._array = array
         self._submitted: dict[str, _Submitted] = {}
         self._outbox: dict[str, Job] = {}  # jobs of the next array
-        self._any_began = self._any_lost = False
+        self._any_began = self._any_lost = self._has_folder = False
 
     def close(self) -> None:
         """See `rffbench.execution.Executor`."""
@@ -126,7 +126,9 @@ class SlurmExecutor(ClusterExecutor):
             special = {"slurm_exclude": lacking} if lacking else {}
             paths = [self.folder / f"{name}.messages" for name in names]
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                if not self._has_folder:
+                    self.folder.mkdir(parents=True, exist_ok=True)
+                    self._has_folder = True
                 for path in paths:
                     path.touch()
                 executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
@@ -141,6 +143,8 @@ class SlurmExecutor(ClusterExecutor):
                 with environment({SAFE_PATH: safe_path()}):  # a job begins with -m
                     handles = executor.map_array(do_job, jobs, paths, [share] * len(names))
             except OSError as error:
+                if self._has_folder:
+                    raise _no_longer(Path(error.filename or self.folder), "written", error) from error
                 raise ConfigError(f"executor slurm: {self.folder}: {error.strerror}; folder=… names another") from error
             except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
                 last = _complaint(str(error))
@@ -183,10 +187,7 @@ class SlurmExecutor(ClusterExecutor):
                 file.seek(each.read)
                 lines = file.read().splitlines(keepends=True)
         except OSError as error:
-            raise EnvironmentFault(
-                f"executor slurm: {each.path}: cannot be read: {error.strerror}; the jobs' results come in it. "
-                "The same command carries on"
-            ) from error
+            raise _no_longer(each.path, "read", error) from error
         for line in lines:
             if not line.endswith(b"\n"):
                 return
@@ -215,6 +216,14 @@ class SlurmExecutor(ClusterExecutor):
         for name in jobs:
             if each := self._submitted.pop(name, None):
                 each.handle.cancel(check=False)
+
+
+def _no_longer(path: Path, what: str, error: OSError) -> EnvironmentFault:
+    """The error about a file of the jobs' folder, which was there when the first job was sent."""
+    return EnvironmentFault(
+        f"executor slurm: {path}: cannot be {what}: {error.strerror}; the jobs' results come through this folder. "
+        "The same command carries on"
+    )
 
 
 def _complaint(said: str) -> str:
