@@ -25,13 +25,13 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("rffbench", "tests", "configs", "datasets", "benchmarks", "pyproject.toml")
+COPIED = ("rffbench", "studies", "tests", "configs", "datasets", "benchmarks", "pyproject.toml")
 
 # What a module promises is tested in these files.
 TESTS = {
     "arguments/seeds.py": ["arguments/test_seeds.py"],
     "kernels/shift_invariant.py": ["kernels/test_every_kernel.py"],
-    "report/analyses/error_bounds.py": ["report/analyses/test_error_bounds.py"],
+    "studies/papers/lectures/error_bounds.py": ["studies/papers/lectures/test_error_bounds.py"],
     "stats/intervals.py": ["report/test_tables.py", "report/test_statistics.py", "report/test_compare.py"],
     "stats/verdicts.py": ["report/test_claims.py"],
     "report/judge.py": ["report/test_claims.py"],
@@ -53,18 +53,23 @@ def mutate(module: str, folder: Path) -> dict[str, int]:
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as settings:
         settings.write(
             "\n[tool.mutmut]\n"
-            f'source_paths = ["rffbench/{module}"]\n'
+            f'source_paths = ["{path_of(module)}"]\n'
             f"pytest_add_cli_args_test_selection = {json.dumps(selection)}\n"
             f"also_copy = {json.dumps(COPIED)}\n"
         )
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "RFFBENCH_CACHE": str(folder / "cache")}
     command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    found = folder / "mutants" / "rffbench" / f"{module}.meta"
+    found = folder / "mutants" / f"{path_of(module)}.meta"
     codes = json.loads(found.read_text())["exit_code_by_key"] if found.exists() else {}
     if not codes or None in codes.values():
         sys.exit(f"mutmut did not come to an end on {module}:\n{(done.stdout + done.stderr)[-2000:]}")
     return codes
+
+
+def path_of(module: str) -> str:
+    """A module's path in the project."""
+    return module if module.startswith("studies/") else f"rffbench/{module}"
 
 
 def copy_project(folder: Path) -> None:
@@ -107,7 +112,7 @@ def try_chosen(modules: list[str]) -> None:
 
 def passes_with(change: tuple[str, str], group: dict[str, Any], folder: Path) -> bool:
     """Whether all tests of the group pass, with another text in a place of its module."""
-    path, (old, new) = folder / "rffbench" / group["module"], change
+    path, (old, new) = folder / path_of(group["module"]), change
     source = path.read_text(encoding="utf-8")
     if source.count(old) != 1:
         sys.exit(f"{group['module']}: {old!r} is there {source.count(old)} times: renew scripts/mutants.yaml")

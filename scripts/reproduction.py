@@ -2,7 +2,8 @@
 
 docs/reproduction.md opens with a table of all papers; below are their experiments. Each paper has a page in
 docs/reproduction/: whether it reproduces, what was assumed, what is off, its notes, and then each of its tables and
-figures in full. It reads the compare.csv, search.md and statistics.md that `rffbench compare` writes. With --check
+figures in full. It reads the compare.csv and statistics.md that `rffbench compare` writes, and the search.md of
+`python -m studies.papers.search`. With --check
 nothing is written; exit status 1 says that a page is out of date.
 """
 
@@ -668,7 +669,8 @@ def flaws() -> str:
 def details(each: Experiment) -> str:
     """One table or figure of a paper: what was run, and all that came of it."""
     compare = f"rffbench compare results/{each.name}"
-    commands = [f"rffbench run {each.name}", *[compare] * each.compared, *[f"{compare} --search"] * each.searched]
+    search = f"python -m studies.papers.search results/{each.name}"
+    commands = [f"rffbench run {each.name}", *[compare] * each.compared, *[search] * each.searched]
     lines = [f"## {each.heading}", "", ", ".join(f"`{command}`" for command in commands) + ".", ""]
     if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])

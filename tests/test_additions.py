@@ -146,7 +146,7 @@ ADDITIONS = {
             ("_DRAWN: dict[str, Callable[[Results, pd.DataFrame, str, str], Figure | None]] = {\n",
              '    "added": added_figure,\n'),
         ],
-        "rffbench/config/values.py": [("FigureName = Literal[\n", '    "added",\n')],
+        "rffbench/config/values.py": [("FigureName = Literal[", '"added", ')],
     },
     "column": {
         "rffbench/report/text_table.py": [

@@ -20,7 +20,6 @@ from rffbench.io import files
 from rffbench.io.process import peak_memory
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
-from rffbench.report.analyses.lambda_scales import path_distances
 from rffbench.report.compare import compare, mean_costs
 from rffbench.report.diff import LOST, diff
 from rffbench.report.figures.comparison import comparison_figure
@@ -30,6 +29,7 @@ from rffbench.solvers.weights import class_row_weights
 from rffbench.stats.intervals import welch_interval
 from rffbench.trials.spec import Status, TrialResult
 from rffbench.trials.tasks import BestBandwidth
+from studies.papers.liu2020.lambda_scales import path_distances
 from tests.helpers import execution_workers, small_trials
 from tests.helpers import report_log as log
 

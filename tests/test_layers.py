@@ -52,7 +52,7 @@ def used(tree):
 
 def test_tests_use_no_private_name_of_the_package():
     """What they need of it is public; caches may be emptied."""
-    package = [path for top in ("rffbench", "benchmarks", "scripts") for path in (ROOT / top).rglob("*.py")]
+    package = [path for top in ("rffbench", "studies", "benchmarks", "scripts") for path in (ROOT / top).rglob("*.py")]
     private = {name for path in package for name in DEFINED.findall(path.read_text())}
     assert {"_STARTING", "_replaced"} <= private
     for path in (ROOT / "tests").rglob("*.py"):
@@ -79,9 +79,9 @@ def test_the_use_of_a_private_name_is_found(source, names):
 
 
 def test_every_function_and_class_is_used_outside_the_tests():
-    """By name, in another place than its definition: in the package, scripts, benchmarks, pages or pyproject.toml."""
+    """By name, in another place than its definition: in the package, studies, scripts, pages, …"""
     suffixes = (".py", ".md", ".toml", ".yaml", ".html")
-    tops = ("rffbench", "scripts", "benchmarks", "docs", "pyproject.toml", "README.md")
+    tops = ("rffbench", "studies", "scripts", "benchmarks", "docs", "pyproject.toml", "README.md")
     files = [path for top in tops for path in [ROOT / top, *(ROOT / top).rglob("*")] if path.suffix in suffixes]
     files = [path for path in files if "_build" not in path.parts]
     words = Counter(word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8")))

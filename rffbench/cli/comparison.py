@@ -23,12 +23,9 @@ from rffbench.io.text import plural
     metavar="POINTS",
     help="How far a mean may be from the reported one. [default: the reference's tolerance]",
 )
-@click.option(
-    "--search", is_flag=True, help="Instead, rank the protocols of a sweep by their distance to the reported numbers."
-)
 @quiet_option
 @json_option
-def compare(results: Path, tolerance: float | None, search: bool, json_file: str | None) -> int:
+def compare(results: Path, tolerance: float | None, json_file: str | None) -> int:
     """Compare RESULTS with their reference, and their methods.
 
     The config's `reference` is a paper, with its numbers and claims, or a file that `record` wrote. The exit status is
@@ -36,7 +33,6 @@ def compare(results: Path, tolerance: float | None, search: bool, json_file: str
     and without --tolerance, only the methods are compared with each other.
     """
     from rffbench.report import experiment_folders
-    from rffbench.report.analyses.search import NoSweep
     from rffbench.report.compare import NoReference
 
     folders = experiment_folders(results)
@@ -45,8 +41,8 @@ def compare(results: Path, tolerance: float | None, search: bool, json_file: str
     with left_out() as told:
         for folder in folders:
             try:
-                statuses.append(_search(folder, found) if search else _compare(folder, tolerance, found))
-            except (NoReference, NoSweep) as error:
+                statuses.append(_compare(folder, tolerance, found))
+            except NoReference as error:
                 if not statuses and folder == folders[-1]:  # there is nothing to compare
                     raise
                 say(f"passed over: {error}")
@@ -94,17 +90,6 @@ def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[s
     with if_writable():
         name_files(write_statistics(statistics, folder))
     note(f"methods were compared with each other alone: {no_reference}")
-    return 0
-
-
-def _search(folder: Path, found: list[dict[str, Any]]) -> int:
-    from rffbench.report import search_folder, write_search
-
-    searched = search_folder(folder)
-    found.append({"name": folder.name, "title": searched.title, "protocols": searched.records()})
-    echo(searched.table().to_text(width()))
-    with if_writable():
-        name_files(write_search(searched, folder))
     return 0
 
 

@@ -240,9 +240,7 @@ class Experiment(Strict):
     figures: Annotated[list[FigureName], AfterValidator(once), Field(min_length=1)] = Field(
         default=list(USUAL_FIGURES),
         description="The figures to draw, if measured: scores against the size, lambda (scores at every λ), "
-        "progress of a solver, scores against time and cost, sweep (scores against a swept number); and analyses of "
-        "single papers: error-bounds, crossover (from which dimension on a map is quicker), lambda-scales, "
-        "leverage-theory.",
+        "progress of a solver, scores against time and cost, sweep (scores against a swept number).",
     )
     table: Literal["methods", "models"] = Field(
         default="methods",

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 from pydantic import (
@@ -404,11 +404,8 @@ SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
 MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
 ScoreName = Annotated[StrictStr, AfterValidator(registered(check_score))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
-FigureName = Literal[
-    "scores", "lambda", "progress", "time", "cost", "sweep",
-    "error-bounds", "crossover", "lambda-scales", "leverage-theory",
-]  # fmt: skip
-USUAL_FIGURES: tuple[FigureName, ...] = ("scores", "lambda", "progress", "time", "cost", "sweep")
+FigureName = Literal["scores", "lambda", "progress", "time", "cost", "sweep"]
+USUAL_FIGURES: tuple[FigureName, ...] = get_args(FigureName)
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
 Steps = Annotated[
     list[Step],

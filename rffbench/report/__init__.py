@@ -24,15 +24,14 @@ from rffbench.report.typeset import to_latex, to_typst
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rffbench.report.analyses.search import Search
     from rffbench.report.compare import Comparison
     from rffbench.report.figures.style import Style
     from rffbench.report.statistics import Statistics
 
 __all__ = [
     "FILES", "Shown", "Table", "compare_folder", "compare_methods", "described", "experiment_folders", "make_table",
-    "make_tables", "redraw", "search_folder", "set_table", "table_files", "up_to_date", "write_comparison",
-    "write_search", "write_statistics", "write_tables", "written_tables",
+    "make_tables", "redraw", "set_table", "table_files", "up_to_date", "write_comparison", "write_statistics",
+    "write_tables", "written_tables",
 ]  # fmt: skip
 
 
@@ -40,8 +39,8 @@ def redraw(
     folder: str | Path, formats: Sequence[str] = ("png",), style: str = "screen", columns: int | None = None,
     panels: Sequence[str] = (),
 ) -> list[Path]:  # fmt: skip
-    """Write summary.csv, the tables, and the figures and analyses that the config's `figures` name into one
-    experiment's folder; return the paths.
+    """Write summary.csv, the tables, and the figures that the config's `figures` name into one experiment's
+    folder; return the paths.
 
     ``style`` is the style of the figures. In the style paper, figures are 1 or 2 ``columns`` wide, by default as many
     as they need. ``panels`` are the metrics that get a panel in figures with a panel per metric. Raises ConfigError for
@@ -54,14 +53,12 @@ def redraw(
     texts = {"summary.csv": summary_csv(protocols, summaries), **_table_files(protocols, summaries)[1]}
     written = _written(Path(folder), texts)
     # After the tables: matplotlib is slow to load, and cannot be loaded everywhere.
-    from rffbench.report.analyses.chosen import run_analyses
     from rffbench.report.figures import draw_figures
     from rffbench.report.figures.style import figure_style
 
     look = figure_style(style, columns, metrics)
     figures = draw_figures(protocols, formats, look, summaries)
-    analyses = run_analyses(protocols, formats, look)
-    return [*written, *figures, *analyses, *_compared(protocols, formats, look, summaries)]
+    return [*written, *figures, *_compared(protocols, formats, look, summaries)]
 
 
 def _compared(
@@ -208,18 +205,6 @@ def _statistics_files(statistics: Statistics | None, folder: Path) -> list[Path]
     for old in (*folder.glob("statistics.*"), *folder.glob("figures/critical_difference.*")):
         old.unlink()
     return []
-
-
-def search_folder(folder: str | Path) -> Search:
-    """Rank the protocols of a sweep by their distance to the reference."""
-    from rffbench.report.analyses.search import search
-
-    return search(load_protocols(folder))
-
-
-def write_search(found: Search, folder: Path) -> list[Path]:
-    """Write search.csv and search.md; return the paths."""
-    return _written(folder, {"search.csv": found.to_csv(), "search.md": found.table().to_markdown()})
 
 
 def _written(folder: Path, texts: dict[str, str]) -> list[Path]:

@@ -6,14 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 
-from rffbench.report.analyses.error_bounds import delta_error_bound
-from rffbench.report.analyses.lambda_scales import distances
-from rffbench.report.analyses.leverage_theory import measured as measured_dimensions
-from rffbench.report.analyses.leverage_theory import of_points
 from rffbench.report.compare import cells_beside
 from rffbench.report.edges import edges
 from rffbench.report.summary import summarise
 from rffbench.stats.intervals import mean_interval
+from studies.papers.liu2020.lambda_scales import distances
+from studies.papers.liu2020.leverage_theory import delta_error_bound, of_points
+from studies.papers.liu2020.leverage_theory import measured as measured_dimensions
 from tests.helpers.findings import ROOT, compared, finding, gain, mean, protocols, results, signed, span, trials, word
 
 PAGE = "docs/liu2020.md"

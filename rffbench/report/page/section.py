@@ -15,7 +15,6 @@ from rffbench.execution.manifest import runs_of
 from rffbench.papers import Role, references, role_of
 from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import writeup
-from rffbench.report.analyses.search import search
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.figures.critical_difference import draw_critical_difference
@@ -126,9 +125,6 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
             "given": comparison.reference.given,
             "claims": Counter(finding.verdict for finding in comparison.findings),
         }
-    with suppress(RffbenchError):  # no sweep, or no reported numbers
-        found = search(protocols).table()
-        sheets.append(sheet_of(found, "Protocols by distance to the reported numbers", ("dataset",)))
     if statistics is not None:
         sheets.append(sheet_of(statistics.table(), "Methods against each other"))
     return Section(

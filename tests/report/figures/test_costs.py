@@ -1,9 +1,12 @@
 """Promises of the figure of the score against its cost."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from rffbench.report.figures.costs import cost_figure
+from rffbench.report import frame
+from rffbench.report.figures.costs import cost_figure, score_time_figure
 from tests.helpers import report_log as log
 
 POINTS = {  # seconds to generate the features, accuracy
@@ -77,3 +80,19 @@ def test_seconds_that_cannot_be_compared_are_hollow_and_memory_is_not(contended)
 def test_no_seconds_are_shown_of_trials_that_shared_the_machine():
     panels = cost_figure(results("shared"), "eeg").axes
     assert [panel.get_xlabel() for panel in panels] == ["memory (bytes)"]
+
+
+def test_the_score_stands_against_training_time_where_seconds_are_comparable(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", short="", task="regression")
+    )
+    lines = [log.ok(log.spec(multiple=size, trial=trial), 0.5 / size, metric="relative_rmse", feature_s=0.1 * size)
+             for size in (1, 2, 4) for trial in range(3)]  # fmt: skip
+    settings = {"n_features": ["1d", "2d", "4d"]}
+    exclusive = frame.load_results(log.write(tmp_path / "a", log.config(timing="exclusive", **settings), lines))
+    panel = score_time_figure(exclusive, "eeg").axes[0]
+    np.testing.assert_allclose(panel.containers[0][0].get_xdata(orig=False), [0.3, 0.4, 0.6])  # fit_s 0.2 in each
+    np.testing.assert_allclose(panel.containers[0][0].get_ydata(orig=False), [0.5, 0.25, 0.125])
+    assert panel.get_ylabel() == "relative test RMSE"
+    shared = frame.load_results(log.write(tmp_path / "b", log.config(timing="shared", **settings), lines))
+    assert score_time_figure(shared, "eeg") is None

@@ -1,10 +1,13 @@
 """Promises of the figures of what trials kept: the score at every λ, and how a solver went on."""
 
+import json
+
 import numpy as np
 import pytest
 
 from rffbench.report import frame
 from rffbench.report.figures.curves import path_figure, progress_figure
+from tests.helpers import lambda_paths
 from tests.helpers import report_log as log
 
 
@@ -59,3 +62,39 @@ def test_a_solver_s_residual_and_test_error_are_drawn_against_its_time_and_its_p
     assert panel.get_yscale() == "log"
     assert panel.get_legend_handles_labels()[1] == ["RFF, s = 1d", "RFF, s = 2d"]
     assert {round(line.get_ydata()[-1], 3) for line in panel.get_lines()} == {0.1, 0.01}
+
+
+def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_path):
+    results = frame.load_results(lambda_paths.folder(tmp_path))
+    figure = path_figure(results, "eeg")
+    assert [axis.get_xlabel() for axis in figure.axes] == ["effective λ", "effective dimension"]
+    [line, *_] = [line for line in figure.axes[1].lines if line.get_label() == "surrogate-RFF"]
+    assert sorted(line.get_xdata()) == pytest.approx(
+        sorted(lambda_paths.path(lambda_paths.LENGTH)["effective_dimension"])
+    )
+
+
+def test_a_figure_of_paths_says_which_of_them_lie_on_one_another_by_lambda(tmp_path):
+    run = lambda_paths.folder(tmp_path)
+    assert "by λ" not in path_figure(frame.load_results(run), "eeg").get_suptitle()
+    rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["curves"] = lambda_paths.path(1.0)
+    (run / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    title = path_figure(frame.load_results(run), "eeg").get_suptitle()
+    assert " ".join(title.split()).endswith("at s = 1d, by λ, RFF = surrogate-RFF")
+
+
+def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_points(tmp_path):
+    figure = path_figure(frame.load_results(lambda_paths.folder(tmp_path)), "eeg")
+    for panel in figure.axes:
+        last = max(line.get_xdata().max() for line in panel.lines)
+        left, right = np.log(panel.get_xlim())
+        assert right - np.log(last) > 0.01 * (right - left)
+    marked = [line.get_markevery() for line in figure.axes[0].lines if line.get_label() in ("RFF", "surrogate-RFF")]
+    assert len(set(marked)) == 2
+
+
+def test_a_path_of_an_older_log_is_drawn_against_the_effective_lambda_alone(tmp_path):
+    results = frame.load_results(lambda_paths.folder(tmp_path, dimension=False))
+    assert [axis.get_xlabel() for axis in path_figure(results, "eeg").axes] == ["effective λ"]

@@ -565,3 +565,23 @@ def test_a_figure_of_many_methods_has_room_for_its_words(tmp_path):
     assert all(box.height > 0.9 * figure.dpi for box in boxes)
     assert not any(box.overlaps(legend.get_window_extent()) for box in boxes)
     assert not any(box.overlaps(figure._suptitle.get_window_extent()) for box in boxes)
+
+
+@pytest.mark.slow
+def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(tmp_path):
+    alone = {"solver": {"name": "none"}}
+    rows = [log.ok(log.spec(multiple=size, trial=trial, **alone), None) for size in (1, 2) for trial in range(2)]
+    for row in rows:
+        row["metrics"] |= {"marginal_ks": 0.05, "marginal_energy": 0.02}
+    path = log.write(tmp_path / "run", log.config(n_features=["1d", "2d"], **alone), rows)
+    results = frame.load_results(path)
+    assert results.score("eeg").name == "kernel_error"
+    figure = figures.dataset_figure(results, summary.summarise(results), "eeg")
+    assert [axis.get_title() for axis in figure.axes] == [
+        "(a) relative kernel error",
+        "(b) Kolmogorov–Smirnov distance",
+        "(c) energy distance",
+        "(d) feature time (s)",
+    ]
+    report.redraw(path)
+    assert "(no score)" not in (path / "table.md").read_text()

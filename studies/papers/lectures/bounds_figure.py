@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rffbench.kernels import kernel_argument, make_spectral_kernel
-from rffbench.report.analyses import error_bounds as bounds
-from rffbench.report.analyses.error_slopes import EQUAL, FIXED, SQUARE, measured_of_maps, series
 from rffbench.report.figures import style as draw
 from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
 from rffbench.report.slopes import fitted_slope
 from rffbench.trials.measuring import ENTRY_QUANTILE
 from rffbench.trials.metrics import METRICS
+from studies.papers.lectures import error_bounds as bounds
+from studies.papers.lectures.error_slopes import EQUAL, FIXED, SQUARE, measured_of_maps, series
 
 DELTA = 1 - ENTRY_QUANTILE  # the probability with which a bound may fail
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"

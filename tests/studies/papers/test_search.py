@@ -11,7 +11,7 @@ from rffbench import report
 from rffbench.config.experiment import Experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import load_reference
-from rffbench.report.analyses.search import ALL, NoSweep, search
+from studies.papers.search import ALL, NoSweep, search, write
 from tests.helpers import report_log as log
 
 REPORTED = load_reference("liu2020-table3").numbers().set_index(["paper_dataset", "multiple", "method"])["reported"]
@@ -136,10 +136,10 @@ def test_a_folder_of_a_sweep_is_ranked_and_written(tmp_path):
     offsets = {"minmax": 4.0, "none": 0.5}
     rows = [log.ok(spec, REPORTED["EEG", 1, spec.method] + offsets[spec.preprocess[0]]) for spec in experiment.grid()]
     folder = log.write(tmp_path / "run", experiment.to_dict(), rows)
-    found = report.search_folder(folder)
+    [found] = write([folder])
     assert found.ranking["scaling"].tolist() == ["none", "columns"]
     assert found.ranking["distance"].tolist() == pytest.approx([0.5, 4.0])
-    assert [path.name for path in report.write_search(found, folder)] == ["search.csv", "search.md"]
+    assert (folder / "search.md").read_text() == found.table().to_markdown()
     written = pd.read_csv(folder / "search.csv")
     assert list(written.columns[:3]) == ["dataset", "rank", "scaling"]
     comparison, _ = report.compare_folder(folder)

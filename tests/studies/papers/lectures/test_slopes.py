@@ -1,68 +1,26 @@
 """Exponents, crossovers and their figures."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from sklearn.base import clone
 
-from rffbench import report
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
-from rffbench.kernels import make_kernel
-from rffbench.report import frame, summary
-from rffbench.report.analyses.bounds_figure import bound_figures
-from rffbench.report.analyses.crossover import crossovers, median_times
-from rffbench.report.analyses.crossover_figure import dimension_figure
-from rffbench.report.analyses.error_bounds import sup_error_bound
-from rffbench.report.analyses.error_slopes import slope_table
-from rffbench.report.figures import dataset as figures
-from rffbench.report.figures.costs import score_time_figure
-from rffbench.report.slopes import fitted_slope
-from rffbench.trials.measuring import MapOnPoints, Points
+from rffbench.report import frame
 from rffbench.trials.spec import TrialResult, TrialSpec
+from studies.papers.lectures.bounds_figure import bound_figures
+from studies.papers.lectures.crossover import crossovers, median_times, write_crossover
+from studies.papers.lectures.crossover_figure import dimension_figure
+from studies.papers.lectures.error_bounds import sup_error_bound
+from studies.papers.lectures.error_slopes import slope_table, write_slopes
 from tests.helpers import report_log as log
-
-GAMMA = 0.8
 
 
 @pytest.fixture(autouse=True)
 def _no_network(embedded):
     """Embedded and synthetic data only."""
-
-
-def rows(n=60, d=5, seed=0):
-    return np.random.default_rng(seed).random((n, d))
-
-
-def measured(features, X, gamma=GAMMA):
-    return MapOnPoints(clone(features).fit(X), Points(X, make_kernel("gaussian", gamma)))
-
-
-def trials_of(values, trials=3, metric="sup_error"):
-    """Trials whose metric at each size is the value, times a factor of the trial."""
-    return pd.DataFrame([
-        {"trial": trial, "n_features": m, metric: value * (1 + 0.1 * trial)}
-        for trial in range(trials) for m, value in values.items()
-    ])  # fmt: skip
-
-
-def test_a_slope_is_the_mean_over_trials_with_students_interval():
-    exact = fitted_slope(trials_of({m: 3 * m**-0.5 for m in (10, 30, 100)}), "sup_error")
-    assert (exact.exponent, exact.sizes, exact.trials) == (pytest.approx(-0.5), 3, 3)
-    assert exact.high - exact.low < 1e-9
-    rng = np.random.default_rng(0)
-    slopes = rng.normal(-0.5, 0.1, 8)
-    noisy = pd.DataFrame([{"trial": t, "n_features": m, "sup_error": m**p}
-                          for t, p in enumerate(slopes) for m in (4, 16, 64)])  # fmt: skip
-    fitted = fitted_slope(noisy, "sup_error")
-    half = stats.t.ppf(0.975, 7) * stats.sem(slopes)
-    assert (fitted.low, fitted.high) == pytest.approx((slopes.mean() - half, slopes.mean() + half))
-    assert fitted_slope(trials_of({10: 1.0, 20: 0.5}), "sup_error") is None  # two sizes are no line
-    assert fitted_slope(trials_of({10: 1.0, 20: 0.5, 40: 0.2}, trials=1), "sup_error") is None
 
 
 SIZES = [16, 32, 64]
@@ -71,7 +29,6 @@ BOUND_CONFIG = {
     "kernel": {"name": "gaussian", "sigma": 1.0}, "n_features": SIZES, "trials": 2, "kernel_error_points": 500,
     "methods": {"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}}, "solver": {"name": "none"},
     "measures": ["sup_error", "entry_quantile", "spectral_error", "kernel_norm", "diameter"],
-    "figures": ["error-bounds"],
     "sweep": {
         "bandwidth": {"sigma=1": {}, "sigma=2": {"kernel": {"sigma": 2.0}}},
         "points": {
@@ -136,8 +93,11 @@ def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
         np.testing.assert_allclose(drawn, sup_error_bound(SIZES, d, math.sqrt(d) / sigma, 1.7, 0.01))
     assert any("RFF: −0.50 (−0.50 to −0.50)" in text.get_text() for text in largest.texts)
     assert any("n = m²: +0.00" in text.get_text() for text in per_root.texts)  # n/m over √n = m
-    written = [path.name for path in report.redraw(bound_results)]
-    assert {"slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"} <= set(written)
+
+
+def test_slopes_are_written_of_maps_without_a_solver(bound_results):
+    [path] = write_slopes(frame.load_protocols(bound_results))
+    assert set(pd.read_csv(path)["theory"]) == {-0.5, 0.5, 1.0}
 
 
 DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # seconds of the dense map, and of another
@@ -147,7 +107,6 @@ DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # se
 def dimension_results(tmp_path):
     config = log.config(
         datasets=[f"synthetic-{d}" for d in DIMENSIONS], n_features=[16, 32], trials=2, solver={"name": "none"},
-        figures=["scores", "crossover"],
         methods={"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}, "SRHT": {"features": "srht"}},
     )  # fmt: skip
     lines = []
@@ -194,36 +153,5 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     seconds = figure.axes[-1].containers[1][0].get_ydata(orig=False)
     np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
     assert "Fastfood: from\u00a0d\u00a0≈\u00a0406" in figure.axes[-1].texts[0].get_text()
-    assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
-
-
-@pytest.mark.slow
-def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(dimension_results):
-    results = frame.load_results(dimension_results)
-    assert results.score("synthetic-64").name == "kernel_error"
-    rows = summary.summarise(results)
-    figure = figures.dataset_figure(results, rows[rows["dataset"] == "synthetic-64"], "synthetic-64")
-    assert [axis.get_title() for axis in figure.axes] == [
-        "(a) relative kernel error",
-        "(b) Kolmogorov–Smirnov distance",
-        "(c) energy distance",
-        "(d) feature time (s)",
-    ]
-    report.redraw(dimension_results)
-    assert "(no score)" not in (dimension_results / "table.md").read_text()
-
-
-def test_the_score_stands_against_training_time_where_seconds_are_comparable(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", short="", task="regression")
-    )
-    lines = [log.ok(log.spec(multiple=size, trial=trial), 0.5 / size, metric="relative_rmse", feature_s=0.1 * size)
-             for size in (1, 2, 4) for trial in range(3)]  # fmt: skip
-    settings = {"n_features": ["1d", "2d", "4d"]}
-    exclusive = frame.load_results(log.write(tmp_path / "a", log.config(timing="exclusive", **settings), lines))
-    panel = score_time_figure(exclusive, "eeg").axes[0]
-    np.testing.assert_allclose(panel.containers[0][0].get_xdata(orig=False), [0.3, 0.4, 0.6])  # fit_s 0.2 in each
-    np.testing.assert_allclose(panel.containers[0][0].get_ydata(orig=False), [0.5, 0.25, 0.125])
-    assert panel.get_ylabel() == "relative test RMSE"
-    shared = frame.load_results(log.write(tmp_path / "b", log.config(timing="shared", **settings), lines))
-    assert score_time_figure(shared, "eeg") is None
+    write_crossover(frame.load_protocols(dimension_results))
+    assert (dimension_results / "crossover.csv").is_file()

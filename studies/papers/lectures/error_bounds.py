@@ -55,13 +55,3 @@ def spectral_bound_by_concentration(m: ArrayLike, n: ArrayLike, kernel_norm: Arr
     m, n, norm = (np.asarray(value, dtype=np.float64) for value in (m, n, kernel_norm))
     log = np.log(2 * n)
     return np.sqrt(2 * n * norm * log / m) + 2 * n * log / (3 * m)
-
-
-def delta_error_bound(s: ArrayLike, surrogate: float, effective: float, delta: float) -> NDArray[np.float64]:
-    """The ε with ‖(K + nλI)^−½(K̃ − K)(K + nλI)^−½‖₂ < ε with probability 1 − ``delta``, for s frequencies from the
-    surrogate distribution: s = D·(1/ε² + 2/(3ε))·ln(16d/δ) (Liu et al. 2020, Lemma 1, Eq. 17).
-
-    D (``surrogate``) is Eq. 10, d (``effective``) Eq. 5. With r = s/(D·ln(16d/δ)), ε = 1/(√(1/9 + r) − 1/3).
-    """
-    ratio = np.asarray(s, dtype=np.float64) / (surrogate * np.log(16 * effective / delta))
-    return 1 / (np.sqrt(1 / 9 + ratio) - 1 / 3)

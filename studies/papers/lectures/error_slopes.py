@@ -10,6 +10,7 @@ import pandas as pd
 from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
+from studies.papers.points import with_points
 
 _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 
@@ -36,12 +37,6 @@ def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Res
         trials = trials[trials["status"] == "ok"]
         axes = {axis: common[axis] for axis in members[0][0] if axis in common}
         yield axes, members[0][1], trials.drop_duplicates(["dataset", "method", "n_features", "trial", "points"])
-
-
-def with_points(results: Results, rows: pd.DataFrame) -> pd.DataFrame:
-    """Trials or curves with an additional column ``points``, the number of points of the kernel's errors."""
-    points = {name: results.grid.setting("kernel_error_points", name) for name in results.datasets}
-    return rows.assign(points=rows["dataset"].map(points))
 
 
 def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame]]:

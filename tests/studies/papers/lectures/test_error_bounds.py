@@ -7,9 +7,9 @@ import pytest
 
 from rffbench import RandomFourierFeatures
 from rffbench.kernels import make_spectral_kernel
-from rffbench.report.analyses import error_bounds as bounds
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.metrics import MEASURES
+from studies.papers.lectures import error_bounds as bounds
 
 
 def test_the_uniform_bound_where_lamberts_function_is_known():

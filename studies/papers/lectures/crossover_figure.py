@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rffbench.report.analyses.crossover import by_dimension, crossovers
 from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results, as_written
+from studies.papers.lectures.crossover import by_dimension, crossovers
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 

@@ -11,18 +11,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.analyses.error_bounds import delta_error_bound
-from rffbench.report.analyses.leverage_theory import (
+from rffbench.report.figures import style as draw
+from rffbench.report.frame import Protocols, as_written
+from rffbench.trials.metrics import METRICS
+from studies.papers.liu2020.leverage_theory import (
     DIMENSIONS,
     Measured,
+    delta_error_bound,
     exponent_in_n,
     mean_spectrum,
     measured,
     of_points,
 )
-from rffbench.report.figures import style as draw
-from rffbench.report.frame import Protocols, as_written
-from rffbench.trials.metrics import METRICS
 
 DELTA = 0.01  # the probability with which Lemma 1 may fail
 _THEORY: dict[str, Any] = {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0}

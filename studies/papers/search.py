@@ -1,4 +1,7 @@
-"""Which protocol gives a paper's numbers? Ranks the protocols of a sweep by their distance to the reported rows.
+"""Which protocol gives a paper's numbers? python -m studies.papers.search [RESULTS ...]
+
+Ranks the protocols of a sweep by their distance to the reported rows, and writes search.csv and search.md into the
+folder. Without RESULTS, every folder of results/ that has a search.md is ranked anew.
 
 The distance of a protocol on a dataset is the root mean square, over sizes and methods, of its mean scores less the
 reported ones, in points (or percent, if the reference's tolerance is in percent). Trials are resampled with
@@ -8,22 +11,24 @@ which each protocol is the nearest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rffbench.arguments.seeds import stream
-from rffbench.errors import ConfigError, ResultsError
+from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
 from rffbench.report.claims import paper_name
 from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols
-from rffbench.report.summary import records
+from rffbench.report.frame import Protocols, load_protocols
 from rffbench.report.text_table import Table
+from studies.papers import RESULTS
 
 ALL = "all datasets"
 RESAMPLES = 2000
@@ -52,10 +57,6 @@ class Search:
     def to_csv(self) -> str:
         """The text of search.csv."""
         return csv_frame(self.ranking).to_csv(index=False, lineterminator="\n", float_format="%.6g")
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows of ``ranking`` for JSON."""
-        return records(self.ranking)
 
     def table(self) -> Table:
         """The table of the nearest ``SHOWN`` protocols of each dataset, and of the stated protocol at any rank."""
@@ -225,3 +226,29 @@ def _overall(
     cells = sum(int(part["cells"].iloc[0]) for part in parts.values())
     trials = min(int(part["trials"].iloc[0]) for part in parts.values())
     return _ranked(mean_square**0.5, ALL, cells, trials, stated, axes)
+
+
+def write(folders: Iterable[Path] = ()) -> list[Search]:
+    """Rank the protocols of each folder, and write its search.csv and search.md. Without ``folders``, all of results/
+    that have a search.md."""
+    found = []
+    for folder in folders or sorted(path.parent for path in RESULTS.glob("*/search.md")):
+        found.append(search(load_protocols(folder)))
+        (folder / "search.csv").write_text(found[-1].to_csv(), encoding="utf-8")
+        (folder / "search.md").write_text(found[-1].table().to_markdown(), encoding="utf-8")
+    return found
+
+
+def main() -> None:
+    about = "Rank the protocols of a sweep by their distance to a paper's numbers."
+    parser = argparse.ArgumentParser(prog="python -m studies.papers.search", description=about)
+    parser.add_argument("results", nargs="*", type=Path, help="folders of sweeps [default: all that have a search.md]")
+    try:
+        for found in write(parser.parse_args().results):
+            print(found.table().to_text())
+    except RffbenchError as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from rffbench.report.analyses.error_slopes import with_points
 from rffbench.report.frame import Protocols
 from rffbench.report.slopes import Slope, fitted_slope
 from rffbench.report.text_table import Table
+from studies.papers.points import with_points
 
 DIMENSIONS = {"kernel_effective_dimension": "d", "kernel_surrogate_dimension": "D"}
 LEAST_EIGENVALUE = 1e-12  # over n; smaller eigenvalues of K are rounding
@@ -108,3 +109,13 @@ def write_leverage(protocols: Protocols) -> list[Path]:
     (folder / "leverage.csv").write_text(table.to_csv(), encoding="utf-8")
     (folder / "leverage.md").write_text(table.to_markdown(), encoding="utf-8")
     return [folder / "leverage.csv", folder / "leverage.md"]
+
+
+def delta_error_bound(s: ArrayLike, surrogate: float, effective: float, delta: float) -> NDArray[np.float64]:
+    """The ε with ‖(K + nλI)^−½(K̃ − K)(K + nλI)^−½‖₂ < ε with probability 1 − ``delta``, for s frequencies from the
+    surrogate distribution: s = D·(1/ε² + 2/(3ε))·ln(16d/δ) (Liu et al. 2020, Lemma 1, Eq. 17).
+
+    D (``surrogate``) is Eq. 10, d (``effective``) Eq. 5. With r = s/(D·ln(16d/δ)), ε = 1/(√(1/9 + r) − 1/3).
+    """
+    ratio = np.asarray(s, dtype=np.float64) / (surrogate * np.log(16 * effective / delta))
+    return 1 / (np.sqrt(1 / 9 + ratio) - 1 / 3)

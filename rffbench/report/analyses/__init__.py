@@ -1,1 +1,0 @@
-"""Analyses of single papers, made for the experiments whose config names them under `figures`."""

@@ -1,0 +1,8 @@
+"""What was done for single papers: analyses of their results, their figures, and flaws of their released protocols.
+
+A folder a paper. ``python -m studies.papers`` makes anew what is derived from results/ for all of them.
+"""
+
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
