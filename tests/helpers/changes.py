@@ -20,7 +20,7 @@ from tests.helpers.faults import ENDS, LIMIT_S, QUICKLY, Place, promise, same
 from tests.helpers.powercut import recorded, restore
 from tests.helpers.processes import comes, descendants
 
-TIME_LIMIT_S = 6
+TIME_LIMIT_S = 6  # times the place's patience
 READERS = (
     ["table", "results/whole"], ["compare", "results/whole"], ["plot", "results/whole"],
     ["diff", "results/whole", "results/other"], ["diff", "results/other", "results/whole"],
@@ -118,8 +118,8 @@ def powercuts(place: Place, dice: random.Random) -> Iterator[str]:
 def freezes(place: Place, dice: random.Random) -> Iterator[str]:
     """All processes of a run, or the run's own alone, stand still for longer than a trial may take, as in a paused
     container or a laptop that sleeps. No trial is a timeout, and every score is equal."""
-    config = place.folder / "whole.yaml"
-    config.write_text(f"{config.read_text()}time_limit: {TIME_LIMIT_S}s\n")
+    config, limit = place.folder / "whole.yaml", TIME_LIMIT_S * place.patience
+    config.write_text(f"{config.read_text()}time_limit: {limit}s\n")
     process = place.start()
     place.wait(dice)
     alone = dice.random() < 0.3
@@ -130,7 +130,7 @@ def freezes(place: Place, dice: random.Random) -> Iterator[str]:
             for pid in struck:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
-            time.sleep(dice.uniform(1.1, 1.3) * TIME_LIMIT_S if number == signal.SIGSTOP else 0)
+            time.sleep(dice.uniform(1.1, 1.3) * limit if number == signal.SIGSTOP else 0)
     promise(place.end(process) == 0, "the run does not end well")
     same(place.log, place.reference / "trials.jsonl")
 
