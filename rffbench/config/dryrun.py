@@ -9,6 +9,7 @@ usual number is counted, and the output says so. It also names trials without an
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 import time
 from collections import Counter
@@ -66,29 +67,45 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Pace:
-    """The seconds of a trial: ``start``, whatever its size, and ``each`` for a multiply-add."""
+    """The seconds of a trial by its multiply-adds.
 
-    start: float
-    each: float
+    Between trials that were measured: ``start``, whatever the size, and ``each`` for a multiply-add. Beyond the
+    ``largest`` of these, which took ``longest``, a trial takes at least that. Small trials use the machine badly, so
+    the pace at the largest tends to the ``usual`` seconds for a multiply-add: c multiply-adds take
+    usual·c·(longest/(usual·largest))^√(largest/c).
+    """
+
+    usual: float
+    start: float = 0.0
+    each: float = 0.0
+    largest: float = 0.0
+    longest: float = 0.0
 
     @classmethod
     def of(cls, points: Sequence[tuple[float, float]], usual: float) -> Pace:
-        """From the multiply-adds and seconds of trials, by least squares if their sizes differ enough. Then ``usual``
-        seconds for a multiply-add are the least: from small trials alone, larger ones would seem to be free."""
+        """From the multiply-adds and seconds of trials, by least squares if their sizes differ enough."""
         import numpy as np
         from scipy.optimize import nnls
 
         if not points:
-            return cls(0.0, usual)
+            return cls(usual)
         counts, seconds = np.array(points).T
-        largest = float(counts.max())
-        if largest < SIZES_DIFFER * counts.min():
-            return cls(0.0, float(seconds.sum() / counts.sum()))
-        (start, each), _ = nnls(np.column_stack([np.ones_like(counts), counts / largest]), seconds)
-        return cls(float(start), max(float(each) / largest, usual))
+        most = float(counts.max())
+        large = counts >= most / 2
+        start, each = 0.0, float(seconds.sum() / counts.sum())
+        if most >= SIZES_DIFFER * counts.min():
+            (start, slope), _ = nnls(np.column_stack([np.ones_like(counts), counts / most]), seconds)
+            each = float(slope) / most
+        return cls(usual, float(start), each, float(counts[large].mean()), float(seconds[large].mean()))
 
     def seconds(self, count: float) -> float:
-        return self.start + self.each * count
+        usual = self.usual * count
+        if count <= self.largest:
+            return self.start + self.each * count
+        if not self.longest > 0:
+            return usual
+        slowness = self.longest / (self.usual * self.largest)
+        return max(self.longest, usual * math.pow(slowness, math.sqrt(self.largest / count)))
 
 
 def describe(
