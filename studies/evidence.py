@@ -44,6 +44,8 @@ def _compared(experiment: str, kind: str) -> pd.DataFrame:
 
 def chosen(rows: pd.DataFrame, **where: Any) -> pd.DataFrame:
     """The rows whose columns have these values."""
+    if rows.empty:
+        return rows
     for column, wanted in where.items():
         if callable(wanted):
             rows = rows[rows[column].map(wanted).astype(bool)]
@@ -130,8 +132,17 @@ def _kind(metric: str) -> str:
 
 def cells(*experiments: str, **where: Any) -> Cells:
     """Those of one experiment, or of several."""
-    parts = [part for part in (_compared(name, "cell") for name in experiments) if len(part)]
-    return Cells(pd.concat(parts) if parts else pd.DataFrame()).where(**where) if parts else Cells(pd.DataFrame())
+    return Cells(_together(experiments, "cell")).where(**where)
+
+
+def ratios(*experiments: str, **where: Any) -> Cells:
+    """Ratios of one method's costs to another's, beside the paper's."""
+    return Cells(_together(experiments, "ratio")).where(**where)
+
+
+def _together(experiments: tuple[str, ...], kind: str) -> pd.DataFrame:
+    parts = [part for part in (_compared(name, kind) for name in experiments) if len(part)]
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
 def size_of(row: dict[str, Any]) -> str:
@@ -231,8 +242,8 @@ def _one(verdicts: pd.Series) -> str:
 
 
 def claims(*experiments: str, **where: Any) -> Claims:
-    parts = [part for part in (_compared(name, "claim") for name in experiments) if len(part)]
-    return Claims(pd.concat(parts)).where(**where) if parts else Claims(pd.DataFrame())
+    """Those of one experiment, or of several."""
+    return Claims(_together(experiments, "claim")).where(**where)
 
 
 def claims_table(*experiments: str, alike: str = "", each: str = "…") -> str:
@@ -254,14 +265,15 @@ def _with_correction(rows: pd.DataFrame, verdict: str) -> str:
     return f"{count} ({together})" if count != together else str(count or "")
 
 
-def verdicts(of: Claims, down: str, across: str) -> str:
+def verdicts(of: Claims, down: str | Sequence[str], across: str) -> str:
     """Claims as a table: the verdict, the number and its 95 % interval."""
-    rows = of.judged
+    down = [down] if isinstance(down, str) else list(down)
+    rows = of.judged.fillna({name: "" for name in down})
     columns = list(dict.fromkeys(rows[across]))
-    lines = [_line([down, *columns]), "|---|" + "--:|" * len(columns)]
-    for name, part in rows.groupby(down, sort=False):
+    lines = [_line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
+    for names, part in rows.groupby(down, sort=False):
         found = {row[across]: _finding(row) for row in part.to_dict("records")}
-        lines.append(_line([str(name), *(found.get(each, "") for each in columns)]))
+        lines.append(_line([*names, *(found.get(each, "") for each in columns)]))
     return "\n".join(lines)
 
 

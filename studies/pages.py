@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -52,6 +53,7 @@ def is_of_paper(source: Path) -> bool:
     return source.name == "page.md" and source.parent.parent.name == "papers"
 
 
+@cache
 def rendered(source: Path) -> str:
     """The page of a source."""
     environment = jinja2.Environment(
@@ -112,4 +114,5 @@ def main(check: bool) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    sys.exit(main(parser.parse_args().check))
+    # by its name, for facts that import this module
+    sys.exit(importlib.import_module("studies.pages").main(parser.parse_args().check))
