@@ -29,13 +29,12 @@ bench: $(TOOLS)   ## speed and memory against scikit-learn; writes docs/performa
 	$(BIN)/python -m benchmarks
 
 # compare exits with 1 where a number or a claim does not come out: that is what the page is there to say.
-reproduction: $(TOOLS)  ## from results/: docs/reproduction.md, and every table, figure and comparison
+reproduction: $(TOOLS)  ## from results/: every comparison, table and figure, and the pages that speak of them
 	$(BIN)/rffbench plot results
 	for folder in results/*/; do \
 	  if [ -f $$folder/compare.md ] || [ ! -f $$folder/search.md ]; then \
 	    $(BIN)/rffbench compare $$folder > /dev/null; [ $$? -le 2 ] || exit; fi; done  # 1: cells differ; 2: nothing to
 	$(BIN)/python -m studies.papers
-	$(BIN)/python scripts/reproduction.py
 	$(BIN)/python scripts/include_tables.py
 	$(BIN)/python -m studies.pages
 

@@ -3,7 +3,7 @@
 Each protocol is run with its flaw and without, all else the same, and the differences become
 results/protocol-flaws.csv: a row for each flaw and dataset, with the mean of the paired runs and its 95 %
 interval. WORDS runs only the flaws whose name has these words, and keeps the rows of all others.
-scripts/reproduction.py shows them in docs/reproduction.md. Accuracies differ in points, errors in percent of
+docs/reproduction.md shows them. Accuracies differ in points, errors in percent of
 the error without the flaw.
 """
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-from scipy import stats
 
 import rffbench
+from rffbench.stats import mean_interval
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ROOT / "studies" / "papers" / "experiments.yaml"
@@ -332,8 +332,7 @@ def gain(experiment: str, method: str, baseline: str, metric: str = "accuracy", 
 
 def interval(values: pd.Series) -> Gain:
     """The mean of the values, with Student's 95 % interval."""
-    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std() / math.sqrt(len(values)))
-    return Gain(float(values.mean()), float(values.mean()) - half, float(values.mean()) + half)
+    return Gain(float(values.mean()), *mean_interval(values))
 
 
 @cache

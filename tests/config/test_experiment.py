@@ -226,7 +226,7 @@ def test_table3_as_written_is_the_papers_protocol():
 
 @pytest.mark.parametrize("name", ["table3", "figure1"])
 def test_table3_is_the_protocol_that_was_found(name):
-    """As docs/liu2020.md has it; figure1 is table3 on EEG."""
+    """As docs/reproduction/liu2020.md has it; figure1 is table3 on EEG."""
     for spec in load_experiment(name).grid():
         assert spec.solver == {
             "name": "ridge", "lambda": [0.05, 0.1, 0.5, 1.0], "folds": 5, "lambda_scale": 1, "center": True,

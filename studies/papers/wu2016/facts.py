@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from rffbench.stats import cost
 from studies.evidence import Cells, cells, listed, signed, span, trials
 
 MAPS = ("binning", "RFF", "Nyström")
@@ -69,9 +70,7 @@ def at_seconds(other: str) -> dict[str, list[str]]:
     rows = scored("wu2016-seconds")
     if rows["contended"].any():
         raise ValueError("some seconds of wu2016-seconds were taken while other work ran")
-    parts = ["bandwidth_s", "feature_s", "fit_s", "predict_s"]
-    cost = rows[[name for name in parts if name in rows]].fillna(0).sum(axis=1)
-    seconds = rows.assign(cost=cost).groupby(CELL)["cost"].median()
+    seconds = rows.assign(cost=cost(rows, "fit")).groupby(CELL)["cost"].median()
     scores = scored("wu2016-cv").groupby(CELL)["score"].mean()
     cases: dict[str, list[str]] = {"ahead": [], "behind": [], "not decided": []}
     for name, ranks in WITH_SECONDS.items():
