@@ -222,22 +222,22 @@ class Claims:
     @property
     def verdict(self) -> str:
         """The verdict of them all; ``several`` where they have more than one."""
-        return _one(self.judged["verdict"])
+        return _one(self.judged, "verdict")
 
     @property
     def together(self) -> str:
         """The verdict of them all after the correction for all claims of their experiment."""
-        return _one(self.judged["verdict_adjusted"])
+        return _one(self.judged, "verdict_adjusted")
 
     @property
     def measured(self) -> pd.Series:
         return self.judged["measured"]
 
 
-def _one(verdicts: pd.Series) -> str:
-    found = set(verdicts)
-    if not found:
+def _one(claims: pd.DataFrame, column: str) -> str:
+    if claims.empty:
         return NOT_MEASURED
+    found = set(claims[column])
     return found.pop() if len(found) == 1 else "several"
 
 
@@ -268,7 +268,7 @@ def _with_correction(rows: pd.DataFrame, verdict: str) -> str:
 def verdicts(of: Claims, down: str | Sequence[str], across: str) -> str:
     """Claims as a table: the verdict, the number and its 95 % interval."""
     down = [down] if isinstance(down, str) else list(down)
-    rows = of.judged.fillna({name: "" for name in down})
+    rows = of.judged.fillna(dict.fromkeys(down, ""))
     columns = list(dict.fromkeys(rows[across]))
     lines = [_line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
     for names, part in rows.groupby(down, sort=False):

@@ -76,5 +76,3 @@ def dimensions() -> pd.DataFrame:
     largest = rows[rows["points"] == "n = 2000"]
     means = largest.groupby("dataset")[["kernel_effective_dimension", "kernel_surrogate_dimension"]].mean()
     return means.set_axis(["d", "D"], axis=1)
-
-
