@@ -258,18 +258,31 @@ class Results:
         return Table(make_table(self.folder, Shown(metric, seconds, bold)))
 
     def compare(self, tolerance: float | None = None) -> Comparison:
-        """These results against the paper or file that the config names as its ``reference``.
+        """These results against the paper or file that the config names as its ``reference``, and its methods with each
+        other; without a reference and ``tolerance`` the methods alone.
 
         ``tolerance``: how far a mean may be from the reported one, in points; None: as the reference says. ConfigError
-        without a reference, ResultsError if nothing can be compared.
+        if there is nothing to compare with, ResultsError if nothing can be compared.
         """
-        from rffbench.report import compare_folder
+        import pandas as pd
+
+        from rffbench.report import compare_folder, compare_methods
+        from rffbench.report.compare import NoReference
         from rffbench.report.writeup import to_json, to_text
 
-        comparison, _ = compare_folder(self.folder, tolerance)
+        try:
+            comparison, statistics = compare_folder(self.folder, tolerance)
+        except NoReference:
+            statistics = compare_methods(self.folder) if tolerance is None else None
+            if statistics is None:
+                raise
+            none = pd.DataFrame()
+            return Comparison(none, none, none, statistics.pairs, 0, 0, statistics.table().to_text(WIDTH))
+        texts = [to_text(comparison, WIDTH), *([statistics.table().to_text(WIDTH)] if statistics else [])]
         return Comparison(
-            comparison.cells, comparison.costs, _frame(to_json(comparison)["claims"]), comparison.outside,
-            comparison.refuted, to_text(comparison, WIDTH),
+            comparison.cells, comparison.costs, _frame(to_json(comparison)["claims"]),
+            statistics.pairs if statistics else pd.DataFrame(), comparison.outside, comparison.refuted,
+            "\n".join(texts),
         )  # fmt: skip
 
     def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0, *, strict: bool = False) -> Difference:
@@ -382,16 +395,19 @@ class _Written:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(_Written):
-    """Measured against reported.
+    """Measured against reported, and methods against each other.
 
     ``cells`` has a row per cell with the reported and measured mean, their difference and its interval (low, high), and
     the verdict; ``costs`` the ratios of times and memory; ``claims`` what the paper says in words, each with its
-    verdict. ``outside`` counts the cells out of tolerance, ``refuted`` the claims that don't hold.
+    verdict; all three are empty without a reference. ``methods`` has a row for every two methods, by dataset and over
+    all: the mean difference, its interval and p-values. ``outside`` counts the cells out of tolerance, ``refuted`` the
+    claims that don't hold.
     """
 
     cells: pd.DataFrame
     costs: pd.DataFrame
     claims: pd.DataFrame
+    methods: pd.DataFrame
     outside: int
     refuted: int
     text: str

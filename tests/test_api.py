@@ -89,8 +89,12 @@ def test_results_are_held_against_a_reference_and_against_others(tiny, tmp_path)
     unchanged = tiny.diff(rffbench.load(tmp_path / "tiny"))
     assert unchanged.outside == 0
     assert set(unchanged.cells["verdict"]) == {"unchanged"}
+    alone = tiny.compare()  # without a reference
+    assert alone.cells.empty
+    assert {"method", "baseline", "difference", "p_holm"} <= set(alone.methods)
+    assert "methods against each other" in str(alone)
     with pytest.raises(ConfigError, match="reference"):
-        tiny.compare()
+        tiny.compare(tolerance=1.0)
 
 
 def test_a_recorded_baseline_has_no_marks_to_agree_with(tiny, tmp_path):
