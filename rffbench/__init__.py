@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rffbench.api import Results as Results
     from rffbench.api import load as load
     from rffbench.api import run as run
+    from rffbench.data import train_test as train_test
+    from rffbench.data.cards import load_card as load_card
+    from rffbench.report.board.page import run_table as run_table
+    from rffbench.report.text_table import Table as Table
 
 __version__ = "0.1.0"
 
@@ -19,6 +23,10 @@ _PUBLIC = {
     "run": "rffbench.api",
     "load": "rffbench.api",
     "Results": "rffbench.api",
+    "Table": "rffbench.report.text_table",
+    "run_table": "rffbench.report.board.page",
+    "load_card": "rffbench.data.cards",
+    "train_test": "rffbench.data",
     "RandomFourierFeatures": "rffbench.features.fourier",
     "QuasiMonteCarloFeatures": "rffbench.features.quadrature",
     "QuadratureFeatures": "rffbench.features.quadrature",

@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rffbench.report.frame import Protocols
+    from rffbench.report.text_table import Table
 
-__all__ = ["Comparison", "Difference", "Figures", "Results", "Table", "load", "run"]
+__all__ = ["Comparison", "Difference", "Figures", "Results", "load", "run"]
 
 Progress = Callable[[int, int, int, int, float | None], None]
 WIDTH = 120  # of tables printed from Python
@@ -185,11 +186,11 @@ class Results:
         The config with every default written out.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, protocols: Protocols | None = None) -> None:
         from rffbench.report.frame import load_protocols
 
         self.folder = folder
-        self._protocols: Protocols = load_protocols(folder)
+        self._protocols: Protocols = load_protocols(folder) if protocols is None else protocols
 
     @property
     def name(self) -> str:
@@ -203,19 +204,105 @@ class Results:
     def config(self) -> dict[str, Any]:
         return self._protocols[0][1].config
 
+    @property
+    def methods(self) -> list[str]:
+        """The labels of the methods, in the config's order."""
+        return self._protocols[0][1].methods
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets that have trials, in the config's order."""
+        return self._protocols[0][1].datasets
+
+    @property
+    def protocols(self) -> list[tuple[dict[str, str], Results]]:
+        """The results of each combination of a sweep's values, with its label by axis; without a sweep, these alone."""
+        return [(labels, Results(self.folder, [(labels, results)])) for labels, results in self._protocols]
+
+    @property
+    def protocol(self) -> str:
+        """A hash of what the config says but for datasets, methods, sizes and trials. Where two results have the same,
+        their scores and seconds can be compared."""
+        from rffbench.report.board.shipped import protocol
+
+        return protocol(self.config)
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """The record of every run in manifest.json, the oldest first: when, by which version, on which machine."""
+        from rffbench.execution.manifest import runs_of
+
+        return runs_of(self.folder)
+
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """One row per trial: dataset, n_features, method, multiple, trial, status, contended, and a column per metric.
+        """One row per trial: dataset, n_features, method, multiple, trial, status, contended, finished, and a column
+        per metric.
 
         Accuracy is in %, times in seconds, memory in bytes; NaN where a trial has no such number. Of a sweep, one more
         column per axis. ``contended`` is True where other work disturbed the seconds, or where that is unknown.
+        ``finished`` is when it was, ISO text.
         """
         import pandas as pd
 
         from rffbench.report.frame import with_labels
 
-        frames = [with_labels(results.trials, labels) for labels, results in self._protocols]
+        frames = [
+            with_labels(results.trials.assign(finished=results.finished or None), labels)
+            for labels, results in self._protocols
+        ]
         return pd.concat(frames, ignore_index=True).dropna(axis="columns", how="all")
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """What iterative solvers record as they go: dataset, method, n_features, trial, and a row per point. Of a
+        sweep, one more column per axis."""
+        import pandas as pd
+
+        from rffbench.report.frame import with_labels
+
+        return pd.concat([with_labels(results.curves, labels) for labels, results in self._protocols])
+
+    @cached_property
+    def planned(self) -> pd.DataFrame:
+        """What the config asks for, whether it has run or not: dataset, method, n_features, and how many trials."""
+        import pandas as pd
+
+        rows = [
+            (first.dataset, first.method, first.n_features, count)
+            for _, results in self._protocols for first, count in results.grid.cells()
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=["dataset", "method", "n_features", "trials"])
+
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        """Where cross-validation chose the end of a grid in more than a fifth of a cell's trials: dataset, n_features,
+        method, ``tuned`` (λ, γ or σ/median), the ``end`` of its grid, the value ``at`` it, and in how many of the
+        finished ``trials``. Cells are left out if the held-out score does not move there."""
+        import pandas as pd
+
+        from rffbench.report.edges import Edge, edges
+
+        names = [each.name for each in fields(Edge)]
+        return pd.DataFrame([vars(each) for _, of in self._protocols for each in edges(of)], columns=names)
+
+    def setting(self, name: str, dataset: str | None = None, method: str | None = None) -> Any:
+        """What the config says of ``name``, such as ``preprocess``, ``kernel`` or ``solver``, for a dataset and a
+        method; None if it says nothing."""
+        grid = self._protocols[0][1].grid
+        return grid.setting(name, method=method) if dataset is None else grid.setting(name, dataset, method)
+
+    def features(self, method: str) -> dict[str, Any]:
+        """The feature map of a method: its ``name``, "none" of a learner without a map, and its options."""
+        return self._protocols[0][1].grid.features(method)
+
+    def tuned(self, method: str) -> dict[str, list[float]]:
+        """The values that cross-validation chooses from for a method, by column of ``trials``: lambda, gamma, or
+        times_median, σ over the median distance. Those that it does not choose are left out."""
+        from rffbench.report.edges import TUNED, grid_of
+
+        found = {name: grid_of(self._protocols[0][1], method, name) for name in TUNED}
+        return {name: values for name, values in found.items() if values}
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -255,7 +342,14 @@ class Results:
         """
         from rffbench.report import Shown, make_table
 
-        return Table(make_table(self.folder, Shown(metric, seconds, bold)))
+        return make_table(self.folder, Shown(metric, seconds, bold))
+
+    def gains(self) -> Table:
+        """The maps' gains over RFF at every size, in the units of the board's datasets: medians over datasets with
+        their intervals, and the probabilities that a map is better, the same or worse."""
+        from rffbench.report.board.own_tables import map_tables
+
+        return map_tables(self._protocols[0][1])[0]
 
     def compare(self, tolerance: float | None = None) -> Comparison:
         """These results against the paper or file that the config names as its ``reference``, and its methods with each
@@ -330,54 +424,6 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
-
-
-class Table:
-    """A table as it is printed: ``frame`` has its text as a DataFrame, ``notes`` explain its signs."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    @property
-    def title(self) -> str:
-        return str(self._table.title)
-
-    @property
-    def notes(self) -> list[str]:
-        return list(self._table.notes)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.DataFrame(self._table.rows, columns=self._table.header)
-
-    def to_markdown(self) -> str:
-        return str(self._table.to_markdown())
-
-    def to_csv(self) -> str:
-        return str(self._table.to_csv())
-
-    def to_latex(self, columns: Literal[1, 2] = 2, *, caption: str | None = None, label: str | None = None) -> str:
-        """For booktabs and graphicx, across one or both ``columns`` of an article."""
-        from rffbench.report import set_table
-
-        return set_table(self._table, "tex", columns, caption, label)
-
-    def __str__(self) -> str:
-        return str(self._table.to_text(WIDTH))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        rows = self._table.sparse_rows()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.header)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return (
-            f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{notes}"
-        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""How many of 512 columns are distinct, where frequencies are drawn again? python scripts/distinct_columns.py
+"""How many of 512 columns are distinct, where frequencies are drawn again? python -m scripts.distinct_columns
 
 Leverage and surrogate features, as written, draw frequencies with replacement: some come twice, and others not at all.
 Their maps of the first trial of results/board are made again, on every dataset, from the same random numbers and with
@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 
 from rffbench.features.base import fitted_map
-from rffbench.report.board.draws import DISTINCT
-from rffbench.report.board.registered import COLUMNS, DRAWS
 from rffbench.report.frame import load_results
 from rffbench.trials.problem import Problem
+from studies.board.draws import DISTINCT
+from studies.board.registered import COLUMNS, DRAWS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "results" / "board"

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from rffbench.data import train_test
-from rffbench.report.board.score import loss_name, losses, references
 from rffbench.report.figures.style import (
     SCREEN,
     aside,
@@ -32,6 +31,7 @@ from rffbench.report.figures.style import (
 )
 from rffbench.report.frame import Results, load_results
 from rffbench.report.text_table import Table
+from rffbench.stats import loss_name, losses, references
 from rffbench.stats.costs import AtCost, at_cost, with_cost
 from rffbench.stats.datasets import bootstrap, signed_rank, wilcoxon_holm
 from rffbench.stats.gain import Reference, constant_loss, gains, reference_of
@@ -53,8 +53,8 @@ class Measured:
 
     @cached_property
     def losses(self) -> pd.DataFrame:
-        """As `rffbench.report.board.score.losses`, of the trials that every rule has done at every size."""
-        found = losses(self.results)
+        """As `rffbench.stats.losses`, of the trials that every rule has done at every size."""
+        found = losses(self.results.trials)
         cells = found.groupby(["dataset", "trial"]).size()
         whole = cells[cells == len(self.results.methods) * len(self.results.config["n_features"])].index
         return found[pd.MultiIndex.from_frame(found[["dataset", "trial"]]).isin(whole)]
@@ -143,7 +143,7 @@ def crossing(places: np.ndarray, curve: np.ndarray, wanted: float) -> float:
 
 def freeze(results: Results) -> dict[str, Reference]:
     """The unit of each dataset's gains: what uniform landmarks gain over the best constant, at the largest number."""
-    found, seed = losses(results), int(results.config["seed"])
+    found, seed = losses(results.trials), int(results.config["seed"])
     best = found[(found["method"] == UNIFORM) & (found["n_features"] == MOST) & ~found["failed"]]
     frozen = {}
     for name, trials in best.groupby("dataset", sort=False):

@@ -7,6 +7,7 @@ import secrets
 import tempfile
 import textwrap
 import time
+import warnings
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option, table_option
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, note_decisions, reasons_of_failures, telling_failures
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, LeftOut, RffbenchError
 from rffbench.io.text import plural
 from rffbench.plugins import ownfile
 
@@ -131,10 +132,9 @@ def _put(
         rows_used,
         seconds_a_row,
     )
-    from rffbench.report.board.own_tables import data_tables, map_tables
+    from rffbench.report.board.own_tables import beside_each, data_tables, map_tables
     from rffbench.report.board.own_verdict import main_size, short_table, verdict_of
     from rffbench.report.board.page import own_sections
-    from rffbench.report.board.sessions import beside_each
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
@@ -313,26 +313,26 @@ def _print(tables: Sequence[Table]) -> None:
 
 
 def _show(results: Path) -> int:
-    """The board as far as it has run; without results of it, the rows that ship with the package. The status is 1 where
-    results cannot be read, which are then left out."""
-    if not (results / "board").exists():
-        from rffbench.report.board.own_tables import shipped_tables
+    """The board's first tables, which ship with the package; then the gains of your own run of the board, which get a
+    page, too, or without one those that ship. The status is 1 if anything of it cannot be read."""
+    from rffbench.report.board.own_tables import first_tables, run_tables, shipped_tables
+    from rffbench.report.board.page import own_sections
+    from rffbench.report.frame import load_results
 
+    _print(first_tables())
+    folder, beside = results / "board", results / "board-seconds"
+    if not folder.exists():
         _print(shipped_tables())
         return 0
-    from rffbench.report.board.page import ROWS, sections, write_rows
-    from rffbench.report.board.standing import load_board
-
     with left_out() as told:
-        found = load_board(results)
-    parts = sections(found)
-    for section in (each for each in parts[:5] if each.tables or not each.pictures):
-        for text in section.said:
-            echo("\n".join([*textwrap.wrap(text, width()), ""]))
-        _print(section.tables)
-    folder = found.scores.folder
-    name_files([write_rows(found, folder / ROWS)])
-    _write_page(found.scores.title, parts, folder / PAGE, ROWS)
+        found, timed = load_results(folder), None
+        try:
+            timed = load_results(beside) if beside.exists() else None
+        except RffbenchError as error:
+            warnings.warn(f"left out: {error}", LeftOut, stacklevel=1)
+    tables = run_tables(found, timed)
+    _print(tables)
+    _write_page(found.title, own_sections(tables, found, timed), folder / PAGE)
     return 1 if told else 0
 
 

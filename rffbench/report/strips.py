@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from rffbench.stats.datasets import REGION
+from rffbench.stats.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -25,3 +29,12 @@ class Strips:
     strips: tuple[Strip, ...]
     axis: str
     band: tuple[float, float]
+
+
+def gains_in_percent(title: str, found: Sequence[Summary]) -> Strips:
+    """The gains of maps, in %."""
+    strips = tuple(
+        Strip(each.method, tuple(100 * mean for mean in each.means), 100 * each.median, 100 * each.low, 100 * each.high)
+        for each in found
+    )
+    return Strips(title, strips, "gain, %", (-100 * REGION, 100 * REGION))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import math
@@ -10,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
 
 import pandas as pd
 
@@ -19,6 +21,7 @@ from rffbench.report.escape import csv_cell, markdown, markdown_cell
 from rffbench.report.frame import Results
 
 MOST_DECIMALS = 9
+WIDTH = 120  # of tables printed from Python
 _FOOTNOTES = "†‡§¶‖"
 _GAP = "  "  # between the columns of a terminal's table
 
@@ -108,6 +111,32 @@ class Table:
     def records(self) -> list[dict[str, str]]:
         """Each row as a dictionary of its cells by the columns' names."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The cells' text as a DataFrame."""
+        return pd.DataFrame(self.rows, columns=self.header)
+
+    def to_latex(self, columns: Literal[1, 2] = 2, *, caption: str | None = None, label: str | None = None) -> str:
+        """For booktabs and graphicx, across one or both ``columns`` of an article."""
+        from rffbench.report import set_table
+
+        return set_table(self, "tex", columns, caption, label)
+
+    def __str__(self) -> str:
+        return self.to_text(WIDTH)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
+        rows = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.sparse_rows()]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{notes}"
+        )
 
     def in_lines(self) -> Table:
         """The same table with every text in one line and without control characters."""

@@ -27,8 +27,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rffbench.stats.columns import CALIBRATION as CALIBRATION
+    from rffbench.stats.columns import Calibration as Calibration
     from rffbench.stats.columns import ColumnsNeeded as ColumnsNeeded
     from rffbench.stats.columns import columns_needed as columns_needed
+    from rffbench.stats.columns import enough as enough
+    from rffbench.stats.columns import limit as limit
+    from rffbench.stats.columns import why_not as why_not
     from rffbench.stats.costs import CLOCKS as CLOCKS
     from rffbench.stats.costs import MEMORY as MEMORY
     from rffbench.stats.costs import SESSION as SESSION
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from rffbench.stats.costs import with_cost as with_cost
     from rffbench.stats.datasets import FEWEST as FEWEST
     from rffbench.stats.datasets import GROUPS as GROUPS
+    from rffbench.stats.datasets import POWER as POWER
     from rffbench.stats.datasets import REGION as REGION
     from rffbench.stats.datasets import SURE as SURE
     from rffbench.stats.datasets import Posterior as Posterior
@@ -56,8 +62,10 @@ if TYPE_CHECKING:
     from rffbench.stats.datasets import signed_rank as signed_rank
     from rffbench.stats.datasets import smallest_gain as smallest_gain
     from rffbench.stats.datasets import wilcoxon_holm as wilcoxon_holm
+    from rffbench.stats.gain import BALANCED as BALANCED
     from rffbench.stats.gain import BASELINE as BASELINE
     from rffbench.stats.gain import CELL as CELL
+    from rffbench.stats.gain import MSE as MSE
     from rffbench.stats.gain import Reference as Reference
     from rffbench.stats.gain import constant_loss as constant_loss
     from rffbench.stats.gain import gains as gains
@@ -72,36 +80,59 @@ if TYPE_CHECKING:
     from rffbench.stats.intervals import welch_interval as welch_interval
     from rffbench.stats.numbers import Number as Number
     from rffbench.stats.numbers import OfTrials as OfTrials
+    from rffbench.stats.numbers import beside as beside
+    from rffbench.stats.numbers import by_trial as by_trial
+    from rffbench.stats.numbers import correlation as correlation
+    from rffbench.stats.numbers import mean_of as mean_of
+    from rffbench.stats.numbers import means_of as means_of
+    from rffbench.stats.numbers import median as median
     from rffbench.stats.numbers import over_datasets as over_datasets
     from rffbench.stats.session import beside_baseline as beside_baseline
     from rffbench.stats.session import joined as joined
     from rffbench.stats.session import sessions as sessions
+    from rffbench.stats.summary import NOT_RUN as NOT_RUN
+    from rffbench.stats.summary import Gains as Gains
     from rffbench.stats.summary import Summary as Summary
     from rffbench.stats.summary import gains_of as gains_of
+    from rffbench.stats.summary import in_percent as in_percent
     from rffbench.stats.summary import interval as interval
     from rffbench.stats.summary import odds as odds
     from rffbench.stats.summary import percent as percent
+    from rffbench.stats.summary import signed as signed
     from rffbench.stats.summary import summaries as summaries
     from rffbench.stats.summary import summary_of as summary_of
+    from rffbench.stats.units import REFERENCE_COLUMNS as REFERENCE_COLUMNS
+    from rffbench.stats.units import REFERENCES as REFERENCES
+    from rffbench.stats.units import loss_name as loss_name
+    from rffbench.stats.units import references as references
     from rffbench.stats.verdicts import Estimate as Estimate
     from rffbench.stats.verdicts import Judgement as Judgement
     from rffbench.stats.verdicts import Range as Range
 
 _NAMES = {
-    "columns": ("ColumnsNeeded", "columns_needed"),
+    "columns": ("CALIBRATION", "Calibration", "ColumnsNeeded", "columns_needed", "enough", "limit", "why_not"),
     "costs": (
         "CLOCKS", "MEMORY", "SESSION", "AtCost", "Cost", "at_columns", "at_cost", "cost", "cost_curves", "cost_ratios",
-        "cost_to_reach", "outside", "with_cost"
+        "cost_to_reach", "outside", "with_cost",
     ),
     "datasets": (
-        "FEWEST", "GROUPS", "REGION", "SURE", "Posterior", "Verdict", "bootstrap", "calibration", "groups_of", "noise",
-        "performance_profile", "signed_rank", "smallest_gain", "wilcoxon_holm"
+        "FEWEST", "GROUPS", "POWER", "Posterior", "REGION", "SURE", "Verdict", "bootstrap", "calibration", "groups_of",
+        "noise", "performance_profile", "signed_rank", "smallest_gain", "wilcoxon_holm",
     ),
-    "gain": ("BASELINE", "CELL", "Reference", "constant_loss", "gains", "left_out", "losses", "reference_of"),
+    "gain": (
+        "BALANCED", "BASELINE", "CELL", "MSE", "Reference", "constant_loss", "gains", "left_out", "losses",
+        "reference_of",
+    ),
     "intervals": ("LEVEL", "holm", "interval_of", "mean_interval", "paired_p_value", "welch_interval"),
-    "numbers": ("Number", "OfTrials", "over_datasets"),
+    "numbers": (
+        "Number", "OfTrials", "beside", "by_trial", "correlation", "mean_of", "means_of", "median", "over_datasets",
+    ),
     "session": ("beside_baseline", "joined", "sessions"),
-    "summary": ("Summary", "gains_of", "interval", "odds", "percent", "summaries", "summary_of"),
+    "summary": (
+        "NOT_RUN", "Gains", "Summary", "gains_of", "in_percent", "interval", "odds", "percent", "signed", "summaries",
+        "summary_of",
+    ),
+    "units": ("REFERENCES", "REFERENCE_COLUMNS", "loss_name", "references"),
     "verdicts": ("Estimate", "Judgement", "Range"),
 }  # fmt: skip
 _HOME = {name: f"rffbench.stats.{module}" for module, names in _NAMES.items() for name in names}

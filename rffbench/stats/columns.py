@@ -8,7 +8,7 @@ number whose loss is above the limit by at most a share of that gain:
 
 The interval is conformal. On each dataset of the board the number was read from the mean curve of all trials up to
 2,048 columns, and predicted from one trial's sizes up to 512 or 1,024. columns.csv has the median ratio of the two, and
-the factor around it that holds nine of ten ratios. `scripts/calibrate_columns.py` writes it from results/;
+the factor around it that holds nine of ten ratios. `studies/board/columns.py` writes it from results/;
 docs/board/columns.md says how often the interval holds the number on datasets that it has not seen.
 """
 

@@ -40,7 +40,7 @@ have it."""
 def at_columns(
     found: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
 ) -> pd.DataFrame:
-    """The gains at that many columns: a row for every trial (`rffbench.report.board.score.gains`)."""
+    """The gains at that many columns: a row for every trial (`rffbench.stats.gains`)."""
     return gains(found[found["n_features"] == columns], known, baseline=baseline)
 
 
@@ -95,7 +95,7 @@ def at_cost(
 ) -> AtCost:
     """The maps' gains at what the ``baseline`` costs with that many ``columns``.
 
-    ``found`` are rows of `rffbench.report.board.score.losses`; ``costs`` has dataset, n_features, method, trial and
+    ``found`` are rows of `rffbench.stats.losses`; ``costs`` has dataset, n_features, method, trial and
     cost, of these or of other trials of the same grid (`with_cost`): what counts is the median over trials of the ratio
     to the baseline's cost at ``columns`` in the same trial. A failed trial has the constant's loss, also where what it
     would have cost is not known.

@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 BASELINE = "RFF"
+BALANCED = frozenset({"w8a"})
+"""Datasets with a rare class, whose loss is the balanced error."""
 MSE = "mean squared error"
 LEAST_ERRORS = 10.0  # standard errors that a dataset's unit must have, else it is left out
 CELL = ["dataset", "n_features", "method", "trial"]
@@ -43,7 +45,7 @@ class Reference:
         return bool(self.unit >= LEAST_ERRORS * self.standard_error and self.unit > 0)
 
 
-def losses(trials: pd.DataFrame, balanced: Collection[str] = ()) -> pd.DataFrame:
+def losses(trials: pd.DataFrame, balanced: Collection[str] = BALANCED) -> pd.DataFrame:
     """A row for every trial: dataset, n_features, method, trial, loss (NaN of one that failed) and failed.
 
     ``trials`` is a frame as `rffbench.Results.trials`, with accuracies in %. Of the datasets named ``balanced``, the

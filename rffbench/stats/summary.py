@@ -14,7 +14,6 @@ from rffbench.io.text import NOT_RUN
 from rffbench.stats.costs import outside
 from rffbench.stats.datasets import FEWEST, REGION, SURE, Posterior, bootstrap, signed_rank
 
-MARK = "†"  # of a map that was named beforehand
 Gains = Mapping[str, NDArray[np.float64]]
 """Of one map, by dataset, the gains of its trials, NaN without any."""
 

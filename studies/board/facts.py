@@ -12,15 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rffbench.data.cards import load_card
-from rffbench.report.board import tables
-from rffbench.report.board.registered import OF_KERNEL
-from rffbench.report.board.score import losses
-from rffbench.report.board.standing import Board, load_board, shape
-from rffbench.stats.costs import Cost, cost_ratios
-from rffbench.stats.gain import BASELINE
-from rffbench.stats.summary import Summary, percent, summaries
-from scripts.calibrate_columns import needed_table
+from rffbench import load_card
+from rffbench.stats import BASELINE, Cost, Summary, cost_ratios, losses, percent, summaries
+from studies.board import tables
+from studies.board.columns import needed_table
+from studies.board.registered import OF_KERNEL
+from studies.board.standing import Board, load_board, shape
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 GAUSSIAN = (BASELINE, "Nyström")
@@ -111,7 +108,7 @@ class Choice:
 def choice(among: tuple[str, ...], columns: int = 512) -> Choice:
     """In each trial of board-kernels the method of ``among`` with the least cross-validation error is taken."""
     results, known = board().results["board-kernels"], board().known
-    rows = losses(results).assign(cv=results.trials["cv_error"].to_numpy())
+    rows = losses(results.trials).assign(cv=results.trials["cv_error"].to_numpy())
     rows = rows[rows["n_features"] == columns]
     gained, ratios = {}, {}
     for dataset, here in rows.groupby("dataset"):

@@ -1,13 +1,13 @@
-"""What docs/board/small.md says, and a sentence of docs/board/results.md, which scripts/board_page.py writes."""
+"""What docs/board/small.md says, and a sentence of docs/board/results.md, which studies/board writes."""
 
 import functools
 
 from rffbench.config.dryrun import run_seconds
 from rffbench.config.loading import load_experiment
-from rffbench.report.board import tables
-from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.standing import Board, load_board
 from rffbench.stats.gain import BASELINE
+from studies.board import tables
+from studies.board.registered import COLUMNS
+from studies.board.standing import Board, load_board
 from tests.helpers.budgets import RATE
 from tests.helpers.findings import ROOT, finding
 

@@ -4,7 +4,7 @@ import functools
 
 import pandas as pd
 
-from scripts.confirm_columns import answers
+from studies.board.confirm_columns import answers
 from tests.helpers.findings import finding
 
 PAGE_OF_COLUMNS = "docs/board/columns.md"

@@ -6,8 +6,9 @@ import pytest
 
 from rffbench.stats import columns_needed
 from rffbench.stats.columns import FALLING, calibrations, enough, limit, why_not
-from scripts import calibrate_columns, confirm_columns
-from scripts.calibrate_columns import quantiles
+from studies.board import columns as calibrate_columns
+from studies.board import confirm_columns
+from studies.board.columns import quantiles
 
 SIZES = np.array([128.0, 256.0, 512.0, 1024.0])
 A, C = 0.1, 0.6

@@ -114,7 +114,7 @@ def test_noise_is_the_standard_error_over_the_region():
 
 
 def test_false_verdicts_are_rare_and_a_planted_gain_is_found():
-    """A small version of scripts/calibrate_board.py: noise of one region a dataset, 28 datasets."""
+    """A small version of studies/board/calibrate.py: noise of one region a dataset, 28 datasets."""
     noise_ = np.full(28, board.REGION)
     for truth in (0.0, board.REGION, -board.REGION):
         found = calibration(noise_, truth, simulations=60, draws=1000)

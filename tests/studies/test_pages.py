@@ -62,7 +62,7 @@ def test_what_a_choice_gains_is_what_the_rows_say():
         for row in map(json.loads, log):
             if row["dataset"] in ("eeg", "kin8nm") and row["n_features"] == 512 and row["status"] == "ok":
                 rows[row["dataset"], row["trial"], row["method"]] = row["metrics"]
-    units = pd.read_csv(ROOT / "rffbench/report/board/references.csv").set_index("dataset")
+    units = pd.read_csv(ROOT / "rffbench/stats/references.csv").set_index("dataset")
     found = facts.choice(among, 512)
     for dataset, loss in (("eeg", lambda of: 1 - of["accuracy"] / 100), ("kin8nm", lambda of: of["rmse"] ** 2)):
         chosen, baseline = [], []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,18 @@ from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.config.costs import train_rows
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
-from rffbench.report.board.answers import gains_in_percent
 from rffbench.report.board.entry import rows_used
-from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import loss_name, losses, references
-from rffbench.report.board.sessions import beside_baseline, joined
-from rffbench.report.board.shipped import FIRST_TABLES, SHIPPED, protocol, read_shipped, read_tables, shipped
+from rffbench.report.board.shipped import COLUMNS, FIRST_TABLES, SHIPPED, protocol, read_shipped, read_tables, shipped
 from rffbench.report.edges import TUNED, edges
 from rffbench.report.frame import Results
-from rffbench.report.strips import Strips
+from rffbench.report.strips import Strips, gains_in_percent
 from rffbench.report.text_table import NOT_RUN, Table, significant_digits
 from rffbench.stats.costs import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
-from rffbench.stats.gain import BASELINE, CELL, Reference, gains, left_out
+from rffbench.stats.gain import BASELINE, CELL, Reference, gains, left_out, losses
 from rffbench.stats.intervals import LEVEL, holm, mean_interval, paired_p_value
+from rffbench.stats.session import beside_baseline, joined
 from rffbench.stats.summary import gains_of, interval, odds, percent, summaries, summary_of
+from rffbench.stats.units import loss_name, references
 from rffbench.trials.metrics import Metric
 
 COSTS: dict[Cost, str] = {
@@ -50,7 +48,7 @@ def map_tables(results: Results, label: str | None = None, timed: Results | None
     each dataset, and at equal cost, which was measured in ``timed``. Without a label, the gains of all maps of the
     results."""
     known = references()
-    found = losses(results)
+    found = losses(results.trials)
     if label is None:
         maps = [name for name in results.methods if results.grid.features(name)["name"] != "none"]
         return [_gain_table(results.title, [Measured(found[found["method"].isin(maps)])], known)]
@@ -102,7 +100,7 @@ def chosen_table(results: Results) -> Table:
 def _with_shipped(results: Results, timed: Results | None = None) -> tuple[list[Measured], str]:
     """The trials of results, and those that ship with the package, on the same datasets; or why the latter are not
     among them, in a sentence."""
-    parts = [Measured(losses(results), own_costs(timed) if timed else {})]
+    parts = [Measured(losses(results.trials), own_costs(timed) if timed else {})]
     try:
         if there := shipped(protocol(results.config)):
             return [*parts, _of_shipped(there.rows[there.rows["dataset"].isin(results.datasets)])], ""
@@ -111,9 +109,24 @@ def _with_shipped(results: Results, timed: Results | None = None) -> tuple[list[
         return parts, str(error)
 
 
+def first_tables() -> list[Table]:
+    """What ships with the package and no rows give: which map to take, and the verdicts."""
+    return read_tables(FIRST_TABLES)
+
+
+def run_tables(results: Results, timed: Results | None = None) -> list[Table]:
+    """The gains of all maps of your own run of the board, at every size and at RFF's cost, which was measured in
+    ``timed``."""
+    tables = map_tables(results)
+    if timed:
+        parts = [Measured(losses(results.trials), own_costs(timed))]
+        tables += _cost_tables(parts, references(), [COLUMNS], notes=_disturbed(timed))
+    return tables
+
+
 def shipped_tables(name: str = "board") -> list[Table]:
-    """What ships with the package: which map to take, the verdicts, and the maps' gains at RFF's cost and at every size
-    of which they have all datasets."""
+    """The gains of the maps that ship with the package, at every size of which they have all datasets, and at RFF's
+    cost."""
     rows = read_shipped(SHIPPED[name]).rows
     counts = rows.groupby(["method", "n_features"])["dataset"].transform("nunique")
     whole = rows[counts == rows["dataset"].nunique()]
@@ -123,12 +136,13 @@ def shipped_tables(name: str = "board") -> list[Table]:
     table.notes.append(
         "These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."
     )
-    return [*read_tables(FIRST_TABLES), table, *_cost_tables([_of_shipped(rows)], known, [COLUMNS])]
+    return [table, *_cost_tables([_of_shipped(rows)], known, [COLUMNS])]
 
 
 def _disturbed(timed: Results) -> list[str]:
     notes = ["Other work used the processors: the seconds are rough."] if timed.trials["contended"].any() else []
-    if len(beside_baseline(joined([timed])).trials) < len(timed.trials):
+    trials = joined([timed.trials.assign(finished=timed.finished or "")])
+    if len(beside_baseline(trials, COLUMNS)) < len(trials):
         notes.append("Some maps were measured at another time than RFF: the ratios of seconds are rough.")
     return notes
 
@@ -137,6 +151,15 @@ def own_costs(timed: Results) -> dict[Cost, pd.DataFrame]:
     """The costs of trials; as ratios within one run they count where other work used the processors, too."""
     trials = timed.trials.assign(contended=False)
     return {of: with_cost(trials, of).dropna() for of in COSTS}
+
+
+def beside_each(results: Results) -> Results:
+    """The trials that have RFF's beside them: of the same number, on the same dataset, at the same size."""
+    trials, place = results.trials, ["dataset", "n_features", "trial"]
+    base = pd.MultiIndex.from_frame(trials.loc[trials["method"] == BASELINE, place])
+    kept = pd.MultiIndex.from_frame(trials[place]).isin(base)
+    finished = [when for when, keep in zip(results.finished, kept, strict=bool(results.finished)) if keep]
+    return replace(results, trials=trials[kept].reset_index(drop=True), finished=finished)
 
 
 def _of_shipped(rows: pd.DataFrame) -> Measured:

@@ -7,14 +7,14 @@ import pandas as pd
 
 from rffbench.io.text import plural
 from rffbench.report.board.own_tables import own_costs
-from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import losses, references
+from rffbench.report.board.shipped import COLUMNS
 from rffbench.report.frame import Results
 from rffbench.report.text_table import Table
 from rffbench.stats.costs import at_columns, cost_ratios
 from rffbench.stats.datasets import FEWEST, REGION, noise, smallest_gain
-from rffbench.stats.gain import BASELINE
+from rffbench.stats.gain import BASELINE, losses
 from rffbench.stats.summary import Gains, Summary, gains_of, in_percent, summary_of
+from rffbench.stats.units import references
 
 MOST_ROWS = 10
 _WORDS = {
@@ -34,7 +34,7 @@ def main_size(results: Results) -> int:
 def verdict_of(results: Results, label: str, timed: Results | None = None) -> str:
     """The verdict on the map called ``label`` at the `main_size`, what it costs there, and on how many datasets it is
     better at other sizes; and the smallest gain that the board can decide. Two sentences."""
-    found, known, columns = losses(results), references(), main_size(results)
+    found, known, columns = losses(results.trials), references(), main_size(results)
     sizes = sorted(int(size) for size in found["n_features"].unique())
     at = {size: _summary(at_columns(found, known, size), label) for size in sizes}
     if not at[columns].is_known:

@@ -1,45 +1,23 @@
-"""The board's page: which map to use, and how sure that is; as Markdown for the docs and as one HTML file."""
+"""The page of your own map, of your own data, or of your own run of the board: one HTML file."""
 
 from __future__ import annotations
 
 import base64
-import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from rffbench import __version__
-from rffbench.arguments.parameters import TIMES_MEDIAN
+from rffbench.execution.manifest import runs_of
 from rffbench.io import files
-from rffbench.io.text import in_one_line
-from rffbench.report.board import front, run_tables, tables
-from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.own_tables import chosen_table, map_panels
-from rffbench.report.board.questions import answers
-from rffbench.report.board.ratios import ratio_table
-from rffbench.report.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
-from rffbench.report.board.score import losses
-from rffbench.report.board.solvers import in_words, solver_table
-from rffbench.report.board.standing import PARTS, TIMED, Board
-from rffbench.report.escape import markdown
 from rffbench.report.frame import Results
 from rffbench.report.strips import Strips
-from rffbench.report.text_table import Table
-from rffbench.stats.costs import CLOCKS, MEMORY, SESSION
-from rffbench.stats.gain import BASELINE, CELL
+from rffbench.report.text_table import NOT_RUN, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-ROWS = "board-rows.csv.gz"
-"""The file of all trials, beside the page."""
-IN_ROWS = ("status", "gamma", TIMES_MEDIAN, "lambda", "accuracy", "balanced_accuracy", "auc", "rmse", "cv_error",
-           "kernel_error", "delta_error", "entry_error", "ridge_delta_error", "ridge_dimension", "spectral_decay",
-           "passes")  # fmt: skip
-"""What it has of a trial besides its cell, its loss and its costs."""
 
 
 @dataclass(frozen=True)
@@ -61,25 +39,6 @@ class Section:
     pictures: list[Picture] = field(default_factory=list)
 
 
-# ---- What is on it ---------------------------------------------------------------------------------------------------
-
-
-def sections(board: Board) -> list[Section]:
-    """The page's parts, in order."""
-    from rffbench.report.figures.style import SCREEN, drawn_in
-
-    with drawn_in(SCREEN):
-        drawn = _front(board), _each_dataset(board)
-        found_out = answers(board)
-        asked, better = _questions(board, found_out), _verdicts(board)
-    found = [_which(board), _how_far(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1],
-             _chosen(board)]  # fmt: skip
-    if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
-        found.append(Section("Solvers", in_words(of_solvers), tables=[table]))
-    deviations = Section("Deviations from the registration", list(DEVIATIONS))
-    return [*found, deviations, _failures(board), _where(board)]
-
-
 def own_sections(
     tables_of: Sequence[Table], results: Results, timed: Results | None, label: str | None = None
 ) -> list[Section]:
@@ -89,173 +48,22 @@ def own_sections(
 
     with drawn_in(SCREEN):
         drawn = _of_strips("board-gains", map_panels(results, label) if label else [])
-    ran = {each.config["name"]: [each.folder] for each in (results, timed) if each}
+    ran = {each.config["name"]: runs_of(each.folder) for each in (results, timed) if each}
     return [
         Section("Gains", tables=list(tables_of), pictures=drawn),
         Section("Chosen parameters", tables=[chosen_table(results)]),
-        Section("Rows and machine", ["The trials are in trials.jsonl, beside this page."], [run_tables.run_table(ran)]),
+        Section("Rows and machine", ["The trials are in trials.jsonl, beside this page."], [run_table(ran)]),
     ]
-
-
-def _which(board: Board) -> Section:
-    return Section("Which map?", tables=[tables.first_lines(board)])
-
-
-def _how_far(board: Board) -> Section:
-    done = board.progress("board")
-    assert done
-    said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
-    if not done.is_complete:
-        said.append(
-            "The numbers of this page are of these and may change. A map has a verdict at 512 columns once all its "
-            "trials and those of RFF are in, at that size."
-        )
-    said += [f"Left out, so that it counts as not measured here: {why}." for why in board.unread]
-    return Section("How far it has run", said)
-
-
-def _in_short(found_out: Sequence[Answer]) -> Section:
-    said = []
-    for each in found_out:
-        answered = each.said or "No answer yet."
-        said.append(f"{each.number}. {each.asked} {'Not yet complete: ' if each.said and each.waits else ''}{answered}")
-    return Section("The five questions, in short", said)
-
-
-def _front(board: Board) -> Section:
-    from rffbench.report.figures.board import each_map_figure, front_figure, profile_figure
-
-    rows, axis = front.points(board)
-    curves = front.medians(rows)
-    figure = front_figure(curves, front.DRAWN, axis)
-    but = "" if axis == "seconds" else ", as seconds have not been measured yet"
-    said = [f"The median over datasets, against {axis}{but}. {front.others(board)}".rstrip()]
-    pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
-    if front.others(board):
-        figure = each_map_figure(curves, BASELINE, axis)
-        pictures.append(Picture("board-front-maps", f"Median loss against {axis}, a panel a map.", figure))
-    if (shares := front.profiles(board)) is not None:
-        said.append(front.profiles_in_words(board, shares))
-        figure = profile_figure(shares, front.DRAWN, front.TARGET)
-        pictures.append(Picture("board-profiles", "Performance profiles of seconds, a line a map.", figure))
-    return Section("Loss against cost", said, pictures=pictures)
-
-
-def _verdicts(board: Board) -> Section:
-    said = [
-        "The dataset is the unit: a map has one gain on each, the mean over its trials. The gain is (L_RFF − L_map) / "
-        "(L_constant − L_ref), L the test error, for w8a the balanced error, for a regression the mean squared error."
-    ]
-    found = [tables.verdicts(board), tables.by_columns(board)]
-    maps = board.at_each_size.get(COLUMNS)
-    panels = [gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)] if maps else []
-    by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
-    said.append(
-        tables.AT_COST if by_cost else
-        "Seconds and memory have not been measured yet: gains at equal cost will follow."
-    )  # fmt: skip
-    by_lambdas = tables.by_lambdas(board)
-    shown = [*found, *by_cost, *([by_lambdas] if by_lambdas else []), *run_tables.calibrations(board)]
-    return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
-
-
-def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
-    found = []
-    for answer in found_out:
-        shown = tables.answer_tables(answer)
-        if answer.number == 5 and (of_kernels := tables.kernels_by_columns(board)):
-            shown.append(of_kernels)
-        said = []
-        if answer.waits:
-            said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")
-        changes = f"What would change it: {answer.changes}" if answer.changes else ""
-        said += [each for each in (answer.said, answer.hypothesis, answer.moderator, changes) if each]
-        drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
-        found.append(Section(f"Question {answer.number}: {answer.asked}", said, shown, drawn))
-    return found
 
 
 def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
     """The picture of some panels; none without a panel."""
-    from rffbench.report.figures.board import strips_figure
+    from rffbench.report.figures.strips import strips_figure
 
     if not panels:
         return []
     shows = f"{'; '.join(each.title for each in panels)}: a dot for every dataset, and the median over them."
     return [Picture(name, shows, strips_figure(panels))]
-
-
-def _beside(board: Board) -> Section:
-    shown = (ratio_table(board), tables.beside(board), tables.without_a_map(board))
-    return Section("Beside the gain", tables=[each for each in shown if each])
-
-
-def _each_dataset(board: Board) -> Section:
-    from rffbench.report.figures.board import fronts_figure
-
-    rows, axis = front.points(board)
-    figure = fronts_figure(front.means(rows), front.DRAWN, axis)
-    picture = Picture("board-fronts", f"Loss against {axis} on every dataset, a curve a map.", figure)
-    said = [LEFT_OUT, front.others(board)]
-    return Section("On every dataset", [each for each in said if each], [run_tables.datasets(board)], [picture])
-
-
-def _chosen(board: Board) -> Section:
-    return Section("Chosen parameters", tables=[run_tables.chosen(board)])
-
-
-def _failures(board: Board) -> Section:
-    lost = run_tables.failures(board)
-    return Section("Failures", [] if lost else ["No trial has failed."], [lost] if lost else [])
-
-
-def _where(board: Board) -> Section:
-    said = [
-        f"All trials of all parts are one file: {ROWS}. Seconds and memory are those of {', '.join(TIMED)}; the "
-        "losses of board-seconds and board-tuning count for nothing."
-    ]
-    return Section("Rows and machine", said, [run_tables.progress(board), run_tables.runs(board)])
-
-
-# ---- As files --------------------------------------------------------------------------------------------------------
-
-
-def write_rows(board: Board, path: Path) -> Path:
-    """Write every trial of every part as one compressed CSV file: part, cell, the session of parts whose seconds are
-    compared, status, loss (none of a failure), σ, λ, what else was measured, and, of the parts that measure it, what
-    the trial cost."""
-    parts = [(name, results) for name in PARTS for results in board.of_part(name)]
-    rows = pd.concat([results.trials.assign(part=name, loss=losses(results)["loss"]) for name, results in parts])
-    costs = [*CLOCKS["tuning"], MEMORY, "contended"]
-    rows[costs] = rows[costs].where(rows["part"].isin(TIMED))
-    rows = rows.reindex(columns=["part", *CELL, SESSION, "loss", *IN_ROWS, *costs]).dropna(axis=1, how="all")
-    text = rows.to_csv(index=False, float_format="%.8g", lineterminator="\n")
-    files.replace(path, gzip.compress(text.encode(), mtime=0))
-    return path
-
-
-def to_markdown(found: Sequence[Section], folder: str) -> str:
-    """The parts as Markdown, whose pictures lie in ``folder``, a path from the page."""
-    lines: list[str] = []
-    for section in found:
-        lines += [f"## {markdown(section.title)}", ""]
-        for each in section.said:
-            lines += [markdown(in_one_line(each)), ""]
-        for table in section.tables:
-            lines += [table.to_markdown(), ""]
-        for picture in section.pictures:
-            lines += [f"![{markdown(picture.shows)}]({folder}/{picture.name}.png)", ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def save_pictures(found: Sequence[Section], folder: Path) -> list[Path]:
-    """Write the figures as ``folder``/figures/<name>.png; the paths."""
-    from rffbench.report.figures.style import SCREEN, drawn_in, saved
-
-    with drawn_in(SCREEN):
-        return [
-            path for section in found for each in section.pictures for path in saved(each.figure, folder, each.name)
-        ]
 
 
 def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "") -> Path:
@@ -275,3 +83,21 @@ def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "")
         )  # fmt: skip
     files.replace(path, text.encode())
     return path
+
+
+def run_table(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """When the parts of a study ran, by which commits, and where: of each part the records of its ``runs``, as
+    `rffbench.Results.runs` has them."""
+    table = Table("Runs", ["part", "runs", "from", "to", "commits", "rffbench", "machine"], stub=1)
+    for name, found in runs.items():
+        if found:
+            commits = (str(run.get("git_commit") or "unknown")[:12] for run in found)
+            machines = (f"{run.get('cpu')}, {run.get('processors')} processors" for run in found)
+            days = [str(run.get(of) or NOT_RUN)[:10] for run, of in ((found[0], "started"), (found[-1], "finished"))]
+            versions = (str(run.get("rffbench")) for run in found)
+            table.rows.append([name, str(len(found)), *days, *map(_each_once, (commits, versions, machines))])
+    return table
+
+
+def _each_once(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))

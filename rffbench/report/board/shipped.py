@@ -1,10 +1,9 @@
 """The rows of the two boards, which ship with the package, by which protocol they were measured, and the board's first
-tables."""
+tables. `studies/board/ship.py` writes them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ import pandas as pd
 
 from rffbench.errors import ResultsError
 from rffbench.io.text import canonical_json
-from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import losses
-from rffbench.report.frame import Results
 from rffbench.report.text_table import Table
-from rffbench.stats.costs import Cost, cost_ratios
 
+COLUMNS = 512
+"""The size of the main verdict, and of RFF in the costs that ship."""
 SHIPPED = {name: Path(__file__).with_name(f"{name}.csv.gz") for name in ("board-small", "board")}
 """The files, by the config that their rows are of."""
 FIRST_TABLES = Path(__file__).with_name("board.tables.jsonl")
@@ -43,29 +40,15 @@ class Shipped:
     protocol: str
 
 
-def ship(results: Results, path: Path, costs: Mapping[Cost, pd.DataFrame] | None = None) -> None:
-    """Write the losses of a board's trials where `read_shipped` finds them, with the ``costs`` of trials
-    (`rffbench.report.board.views.with_cost`) that are measured."""
-    head = pd.DataFrame([{"dataset": protocol(results.config)}])
-    columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
-    rows = losses(results)
-    for of, measured in (costs or {}).items():
-        ratios = cost_ratios(measured.dropna(), COLUMNS).round(4).rename(of)
-        rows, columns = rows.join(ratios, on=["dataset", "method", "n_features"]), [*columns, of]
-    pd.concat([head, rows])[columns].to_csv(
-        path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
-    )
-
-
 def shipped(of: str) -> Shipped | None:
     """The rows that ship with the package and were measured by the `protocol` ``of``, None where no board was;
-    ResultsError where a file is not what `ship` writes."""
+    ResultsError where a file is not what was shipped."""
     boards = (read_shipped(path) for path in SHIPPED.values())
     return next((board for board in boards if board.protocol == of), None)
 
 
 def read_shipped(path: Path) -> Shipped:
-    """A board's rows; ResultsError where the file is not what `ship` writes."""
+    """A board's rows; ResultsError where the file is not what was shipped."""
     try:
         whole = pd.read_csv(path)
         rows = whole.iloc[1:].astype({"n_features": int, "trial": int})
@@ -74,13 +57,8 @@ def read_shipped(path: Path) -> Shipped:
         raise _of_another_version(path, error) from None
 
 
-def ship_tables(tables: Sequence[Table], path: Path) -> None:
-    """Write tables where `read_tables` finds them, one a line."""
-    path.write_text("".join(f"{table.to_json()}\n" for table in tables), encoding="utf-8")
-
-
 def read_tables(path: Path) -> list[Table]:
-    """Tables that `ship_tables` wrote; ResultsError where the file is not what it writes."""
+    """Tables, one a line; ResultsError where the file is not what was shipped."""
     try:
         return [Table.from_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, KeyError, TypeError) as error:

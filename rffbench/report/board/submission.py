@@ -31,9 +31,9 @@ from rffbench.io import files, yamlfile
 from rffbench.plugins import ownfile
 from rffbench.report.board.entry import BASELINE, PLANS_FULL, board_config, cost_of, fitting, label_of
 from rffbench.report.board.own_tables import map_tables
-from rffbench.report.board.score import scored_by
 from rffbench.report.frame import Results, load_results
 from rffbench.report.text_table import Table
+from rffbench.stats.gain import BALANCED
 from rffbench.trials.metrics import METRICS
 from rffbench.trials.spec import TrialSpec
 
@@ -303,6 +303,14 @@ def differences(submission: Submission, again: Iterable[Row]) -> list[Difference
         if off := other_score(before[cell(row)], row):
             found.append(Difference(row["dataset"], row["method"], row["n_features"], row["trial"], off))
     return found
+
+
+def scored_by(dataset: str) -> tuple[str, ...]:
+    """The metrics of a trial's row that the board's score of a dataset comes from, and those that it shows as test
+    error."""
+    if load_card(dataset).task == "regression":
+        return ("rmse",)
+    return ("balanced_accuracy", "accuracy") if dataset in BALANCED else ("accuracy",)
 
 
 def other_score(before: Row, now: Row) -> str:

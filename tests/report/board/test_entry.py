@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 import time
 from collections import Counter
 
@@ -11,6 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import rffbench
 from rffbench.cli import cli
 from rffbench.config.grid import Grid
 from rffbench.config.loading import load_experiment
@@ -21,17 +21,14 @@ from rffbench.report.board import shipped as shipped_rows
 from rffbench.report.board.entry import Budget, cost_of, forecast, maps_left_out, own_data, own_map, rows_used
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.page import own_sections
-from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.score import losses
-from rffbench.report.board.shipped import FIRST_TABLES, protocol, read_shipped, read_tables, ship, shipped
-from rffbench.report.board.standing import load_board
+from rffbench.report.board.shipped import protocol, read_shipped, read_tables
 from rffbench.report.board.submission import save_entry
-from rffbench.report.board.tables import first_lines, verdicts
 from rffbench.report.frame import load_results
-from rffbench.stats.costs import at_cost, with_cost
-from rffbench.stats.gain import CELL, Reference
+from rffbench.stats import losses
+from rffbench.stats.costs import with_cost
+from rffbench.stats.gain import Reference
+from studies.board.ship import ship
 from tests.helpers import report_log as log
-from tests.helpers.findings import ROOT
 from tests.helpers.own_map import MINE
 
 
@@ -113,7 +110,7 @@ def test_there_are_no_probabilities_below_three_datasets(board, monkeypatch, tmp
 
 def test_a_map_of_fewer_trials_says_so_beside_the_maps_that_ship(board, tmp_path, monkeypatch):
     path = tmp_path / "small.csv.gz"
-    ship(board, path)
+    ship(rffbench.load(board.folder), path)
     monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
     config = {**board.config, "methods": {"RFF": log.METHODS["RFF"], "leverage-RFF": log.METHODS["leverage-RFF"]}}
     rows = [
@@ -151,7 +148,7 @@ def test_a_map_s_gain_at_rff_s_seconds_and_memory_has_an_interval_and_stands_bes
     assert [(row["cost"], row["left out"]) for row in rows_of(memory)] == [("2.00", "2 dearer"), ("2.00", "")]
 
     path = tmp_path / "small.csv.gz"
-    ship(board, path, {of: with_cost(timed.trials, of) for of in ("fit", "memory")})
+    ship(rffbench.load(board.folder), path, {of: with_cost(timed.trials, of) for of in ("fit", "memory")})
     monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
     methods = {"RFF": log.METHODS["RFF"], "leverage-RFF": log.METHODS["leverage-RFF"]}
     rows = [
@@ -173,10 +170,10 @@ def test_what_the_maps_cost_is_measured_as_the_board_s_seconds_are(mine):
 
 def test_the_maps_that_ship_stand_beside_it_where_the_protocol_is_the_same(board, tmp_path, monkeypatch):
     path = tmp_path / "small.csv.gz"
-    ship(board, path)
+    ship(rffbench.load(board.folder), path)
     monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
     pd.testing.assert_frame_equal(
-        read_shipped(path).rows.reset_index(drop=True), losses(board).reset_index(drop=True), check_dtype=False
+        read_shipped(path).rows.reset_index(drop=True), losses(board.trials).reset_index(drop=True), check_dtype=False
     )
     methods = {**board.config["methods"], "ours": {"features": "orthogonal"}}
     table = map_tables(board, "QMC")[0]
@@ -610,36 +607,6 @@ def test_own_data_from_the_command_line(tmp_path, mine):
     assert "orthogonal" in done.output
 
 
-def test_the_page_has_the_tables_of_the_results_and_the_shipped_rows_are_theirs():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import ship_board
-    finally:
-        sys.path.pop(0)
-    text = ship_board.PAGE.read_text(encoding="utf-8")
-    assert ship_board.page(text) == text, "python scripts/ship_board.py"
-    results = load_results(ship_board.FOLDER)
-    there = shipped(protocol(results.config))
-    assert there.protocol == protocol(load_experiment("board-small").to_dict())
-    rows = there.rows.drop(columns=["fit", "memory"]).reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows, losses(results).reset_index(drop=True), check_dtype=False)
-
-
-def test_the_rows_of_the_board_ship_too():
-    results = load_results(ROOT / "results" / "board")
-    there = shipped(protocol(results.config))
-    assert there.protocol == protocol(load_experiment("board").to_dict())
-    rows = there.rows.reset_index(drop=True)
-    expected = losses(results).reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows.drop(columns=["fit", "memory"]), expected, check_dtype=False)
-    of_board = load_board(ROOT / "results")
-    assert read_tables(FIRST_TABLES) == [first_lines(of_board), verdicts(of_board)], "python scripts/ship_board.py"
-    for of in ("fit", "memory"):
-        costs = rows[[*CELL, of]].rename(columns={of: "cost"}).dropna()
-        from_rows = at_cost(rows, costs, of_board.known, COLUMNS)
-        pd.testing.assert_frame_equal(from_rows.gains, of_board.at_cost(of, COLUMNS).gains, atol=1e-3)
-
-
 def test_tables_of_another_version_are_told(tmp_path):
     path = tmp_path / "tables.jsonl"
     path.write_text('{"title": "Gains"}\n')
@@ -659,3 +626,13 @@ def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatc
     assert "Gain at RFF's seconds: map, one fit and prediction" in said
     assert "Gain at RFF's memory" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_your_own_run_of_the_board_is_shown_and_what_cannot_be_read_is_named(board, tmp_path):
+    (tmp_path / "board-seconds").mkdir()
+    done = CliRunner().invoke(cli, ["board", "--results", str(tmp_path)], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert done.return_value == 1
+    assert f"left out: {tmp_path / 'board-seconds' / 'config.yaml'}" in done.output
+    assert "gain over RFF at equal columns" in " ".join(done.output.split())
+    assert (tmp_path / "board" / "board.html").exists()

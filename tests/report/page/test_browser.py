@@ -8,9 +8,9 @@ import pytest
 
 from rffbench.io.text import printable
 from rffbench.report.board.page import sections, write_html
-from rffbench.report.board.standing import load_board
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
+from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT

@@ -1,0 +1,61 @@
+"""Ship the boards: python -m studies.board.ship
+
+Writes what `rffbench board` shows without results, and beside your own map: the first tables of results/board, and the
+losses and costs of results/board-small and results/board; and the tables of docs/board/small.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+import rffbench
+from rffbench import Results, Table
+from rffbench.stats import Cost, cost_ratios, losses
+from studies.board.registered import COLUMNS
+from studies.board.standing import load_board
+from studies.board.tables import first_lines, verdicts
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "board" / "small.md"
+FOLDER = ROOT / "results" / "board-small"
+SHIPPED = ROOT / "rffbench" / "report" / "board"
+COSTS: tuple[Cost, ...] = ("fit", "memory")  # of one fit alone: the same on both boards
+TABLES = re.compile(r"(<!-- board -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page(text: str, folder: Path = FOLDER) -> str:
+    """The text of the page with the table of the results in ``folder``."""
+    table = rffbench.load(folder).gains().to_markdown()
+    return TABLES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", text)
+
+
+def ship(results: Results, path: Path, costs: Mapping[Cost, pd.DataFrame] | None = None) -> None:
+    """Write the losses of a board's trials where the package reads them, below a line with the protocol; with the
+    ``costs`` of trials (`rffbench.stats.with_cost`) that are measured, as ratios to RFF's with 512 columns."""
+    head = pd.DataFrame([{"dataset": results.protocol}])
+    rows = losses(results.trials)
+    columns = list(rows)
+    for of, measured in (costs or {}).items():
+        ratios = cost_ratios(measured.dropna(), COLUMNS).round(4).rename(of)
+        rows, columns = rows.join(ratios, on=["dataset", "method", "n_features"]), [*columns, of]
+    pd.concat([head, rows])[columns].to_csv(
+        path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
+    )
+
+
+def ship_tables(tables: Sequence[Table], path: Path) -> None:
+    """Write tables where the package reads them, one a line."""
+    path.write_text("".join(f"{table.to_json()}\n" for table in tables), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    board = load_board(ROOT / "results")
+    of_board = {of: board.costs(of) for of in COSTS}
+    ship(rffbench.load(FOLDER), SHIPPED / "board-small.csv.gz", of_board)
+    ship(board.scores, SHIPPED / "board.csv.gz", of_board)
+    ship_tables([first_lines(board), verdicts(board)], SHIPPED / "board.tables.jsonl")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
