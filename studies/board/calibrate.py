@@ -54,13 +54,10 @@ def views(
     """What `measured` finds at equal columns, then at equal seconds."""
     board = load_board(folder.parent)
     timed = board.at_cost("fit", COLUMNS)
-    for at, rows, count in (
-        ("columns", board.at_columns(COLUMNS), datasets),
-        ("seconds", timed and timed.trials, None),
-    ):
-        if rows is not None:
-            for row, *simulated in measured(rows, count, trials):
-                yield {"at": at, **row}, *simulated
+    at_seconds = [("seconds", timed.trials, None)] if timed else []
+    for at, rows, count in (("columns", board.at_columns(COLUMNS), datasets), *at_seconds):
+        for row, simulated, spread in measured(rows, count, trials):
+            yield {"at": at, **row}, simulated, spread
 
 
 def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:

@@ -58,8 +58,8 @@ def ratios(of: pd.DataFrame, constants: dict[str, float], largest: int, within: 
     known = sizes <= largest
     means = of.groupby(["dataset", "method"]).mean()
     rows = []
-    for (dataset, method, trial), curve in of.iterrows():
-        of_trial, of_all = curve.to_numpy(), means.loc[(dataset, method)].to_numpy()
+    for (dataset, method, trial), curve in zip(of.index.to_list(), of.to_numpy(), strict=True):
+        of_trial, of_all = curve, means.loc[(dataset, method)].to_numpy()
         constant = constants[dataset]
         predicted = enough(sizes[known], of_trial[known], constant, within)
         rows.append({
@@ -98,7 +98,8 @@ def held_left_out(answers: pd.DataFrame) -> pd.Series:
 def calibrate(results: Mapping[str, tuple[str, ...]] = RESULTS) -> pd.DataFrame:
     """The rows of columns.csv."""
     of = pd.concat(curves(name, methods) for name, methods in results.items())
-    constants = pd.read_csv(CONSTANTS).groupby("dataset")["constant"].mean().to_dict()
+    means = pd.read_csv(CONSTANTS).groupby("dataset")["constant"].mean()
+    constants = {str(name): float(constant) for name, constant in means.items()}
     constants |= {name: each.constant for name, each in references().items()}
     rows = []
     for largest in LARGEST:
@@ -157,7 +158,7 @@ def prediction_errors(of: pd.DataFrame, largest: int) -> pd.DataFrame:
     known = references()
     datasets = of.index.get_level_values("dataset")
     unit = np.array([known[str(each)].unit for each in datasets]) / 100
-    tried = [each for each in of.columns if each <= largest]
+    tried = [size for size in map(int, of.columns) if size <= largest]
     sizes, curves_tried = np.array(tried, dtype=float), of[tried].to_numpy()
     answers = [
         not why_not(sizes, curve, known[str(dataset)].constant, WITHIN[0])
@@ -170,7 +171,7 @@ def prediction_errors(of: pd.DataFrame, largest: int) -> pd.DataFrame:
 
 def predicted_loss(of: pd.DataFrame, largest: int, columns: int) -> np.ndarray:
     """L at so many ``columns`` by A + B/D through the curves' two sizes up to the ``largest``."""
-    first, last = sorted(each for each in of.columns if each <= largest)[-2:]
+    first, last = sorted(size for size in map(int, of.columns) if size <= largest)[-2:]
     slope = (of[first] - of[last]) / (1 / first - 1 / last)
     return (of[last] + slope * (1 / columns - 1 / last)).to_numpy()
 
@@ -184,7 +185,9 @@ def needed_table() -> Table:
         means = curves("board", (method,)).groupby("dataset").mean()
         constants = np.array([known[str(name)].constant for name in means.index])
         of_fourier = np.array([known[str(name)].reference for name in means.index])
-        most = [(of_fourier, f"{REFERENCE_COLUMNS:,} random Fourier features", SIZES[1:])]
+        most: list[tuple[np.ndarray, str, tuple[int, ...]]] = [
+            (of_fourier, f"{REFERENCE_COLUMNS:,} random Fourier features", SIZES[1:])
+        ]
         if method != "RFF":
             most.append((means[SIZES[-1]].to_numpy(), f"{SIZES[-1]:,} of its own", SIZES[1:-1]))
         for losses_of_most, name, sizes in most:

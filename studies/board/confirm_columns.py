@@ -49,7 +49,7 @@ def constants() -> pd.DataFrame:
 def registered() -> tuple[Calibration, ...]:
     """The calibrations of the board's rows alone."""
     columns = ["largest", "within", "middle", "factor"]
-    return tuple(Calibration(**row) for row in calibrate(BOARD)[columns].to_dict("records"))
+    return tuple(Calibration(*row) for row in calibrate(BOARD)[columns].itertuples(index=False, name=None))
 
 
 def answers(within: float = 0.01) -> pd.DataFrame:
@@ -61,16 +61,19 @@ def answers(within: float = 0.01) -> pd.DataFrame:
     for (dataset, method), of in measured().groupby(["dataset", "method"], sort=False):
         curves = of.pivot_table(index="trial", columns="n_features", values="loss").dropna(axis="columns")
         sizes, mean = curves.columns.to_numpy(dtype=float), curves.mean().to_numpy()
-        of_trials = known[dataset].reindex(curves.index)
-        gains = [of_trials[trial] - limit(sizes, curve.to_numpy()) for trial, curve in curves.iterrows()]
+        of_trials = known.xs(dataset).reindex(curves.index)
+        gains = [
+            of_trials[trial] - limit(sizes, curve) for trial, curve in zip(curves.index, curves.to_numpy(), strict=True)
+        ]
         gain = of_trials.mean() - limit(sizes, mean)
         error = np.std(gains, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+        true = enough(sizes, mean, of_trials.mean(), within)
         common = {"dataset": dataset, "method": method, "usable": gain > LEAST_ERRORS * error, "most": int(sizes[-1]),
-                  "true": enough(sizes, mean, of_trials.mean(), within)}  # fmt: skip
+                  "true": true}  # fmt: skip
         for row, (trial, curve) in itertools.product(registered(), curves.iterrows()):
             if row.within == within and row.largest < sizes[-1]:
                 found = _answer(curve, of_trials[trial], row)
-                held = found["low"] * (1 - 1e-9) <= common["true"] <= found["high"] * (1 + 1e-9)
+                held = found["low"] * (1 - 1e-9) <= true <= found["high"] * (1 + 1e-9)
                 missed = _error(curve, row.largest) / gain
                 rows.append(common | found | {"trial": trial, "largest": row.largest, "holds": held, "error": missed})
     return pd.DataFrame(rows)

@@ -113,9 +113,9 @@ def choice(among: tuple[str, ...], columns: int = 512) -> Choice:
     gained, ratios = {}, {}
     for dataset, here in rows.groupby("dataset"):
         of_trial = here.pivot(index="trial", columns="method", values=["cv", "loss"])
-        chosen = of_trial["cv"][list(among)].idxmin(axis=1)
-        loss = np.mean([of_trial["loss"].at[trial, method] for trial, method in chosen.items()])
-        baseline = of_trial["loss"][BASELINE].mean()
+        errors, loss_of = (of_trial.xs(name, axis="columns")[list(among)].to_numpy() for name in ("cv", "loss"))
+        loss = np.mean(np.take_along_axis(loss_of, np.nanargmin(errors, axis=1)[:, None], axis=1))
+        baseline = of_trial["loss", BASELINE].mean()
         gained[str(dataset)] = float((baseline - loss) / known[str(dataset)].unit)
         is_square = load_card(str(dataset)).task == "regression"
         ratios[str(dataset)] = float((loss / baseline) ** (0.5 if is_square else 1))
