@@ -35,7 +35,6 @@ reproduction: $(TOOLS)  ## from results/: every comparison, table and figure, an
 	  if [ -f $$folder/compare.md ] || [ ! -f $$folder/search.md ]; then \
 	    $(BIN)/rffbench compare $$folder > /dev/null; [ $$? -le 2 ] || exit; fi; done  # 1: cells differ; 2: nothing to
 	$(BIN)/python -m studies.papers
-	$(BIN)/python scripts/include_tables.py
 	$(BIN)/python -m studies.pages
 
 docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; needs a package index the first time; a warning is an error

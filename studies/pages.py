@@ -4,13 +4,15 @@ A page's source is Markdown that a person writes, ``studies/<study>/<page>.md``,
 ``{{ gain("Nyström", 512).said }}``. Its names are those of `studies.evidence` and of the study's own ``facts.py``. A
 paper's page, ``studies/papers/<paper>/page.md``, has its cells in a CSV file beside it. A sentence whose truth depends
 on a verdict stands in ``{% if … %}``; where no branch fits, ``{{ fail("…") }}`` stops, and a person writes another
-sentence. With --check nothing is written: pages that are out of date are named, and the exit status is 1.
+sentence. A page that is only a reference holds tables in place, between ``<!-- {{ maps(page) }} -->`` and
+``<!-- end -->``. With --check nothing is written: pages that are out of date are named, and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -53,19 +55,37 @@ def is_of_paper(source: Path) -> bool:
     return source.name == "page.md" and source.parent.parent.name == "papers"
 
 
+ENVIRONMENT = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+)
+
+
 @cache
 def rendered(source: Path) -> str:
     """The page of a source."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    names = {**public(evidence), **facts_of(source), "fail": fail, "included": included}
+    text = filled(source, source.read_text(encoding="utf-8"), facts_of(source))
+    return WRITTEN.format(source=source.relative_to(ROOT).as_posix()) + text
+
+
+def filled(source: Path, text: str, names: dict[str, object]) -> str:
+    """The text with its expressions' values; ``source`` is named where one can't be."""
     try:
-        text = environment.from_string(source.read_text(encoding="utf-8")).render(names)
+        return ENVIRONMENT.from_string(text).render({**public(evidence), **names, "fail": fail, "included": included})
     except (NoSentenceFits, jinja2.TemplateError) as error:
         line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
         raise SystemExit(f"{source.relative_to(ROOT)}{line}: {error}") from error
-    return WRITTEN.format(source=source.relative_to(ROOT).as_posix()) + text
+
+
+IN_PLACE = re.compile(r"(<!-- (\{\{ .*? \}\}) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def with_tables(page: Path) -> str:
+    """The text of a page that has tables between ``<!-- {{ … }} -->`` and ``<!-- end -->``."""
+    from studies.reference import facts, package
+
+    text = page.read_text(encoding="utf-8")
+    names = {**public(package), **public(facts), "page": text}
+    return IN_PLACE.sub(lambda found: f"{found[1]}{filled(page, found[2], names).strip()}\n{found[3]}", text)
 
 
 def facts_of(source: Path) -> dict[str, object]:
@@ -85,7 +105,9 @@ def written() -> dict[Path, str]:
         texts[page] = rendered(source)
         if is_of_paper(source) and (cells := evidence.every_cell(source.parent.name)):
             texts[page.with_suffix(".csv")] = cells
-    return texts
+    others = [page for place in ("README.md", "docs/*.md", "docs/board/*.md") for page in ROOT.glob(place)]
+    with_marks = [page for page in others if page not in texts and IN_PLACE.search(page.read_text(encoding="utf-8"))]
+    return texts | {page: with_tables(page) for page in with_marks}
 
 
 def draw() -> None:

@@ -1,7 +1,6 @@
 """The pages show what is under results/, link to what is there, and all that is shown to be typed works."""
 
 import doctest
-import os
 import re
 import shlex
 import subprocess
@@ -24,13 +23,6 @@ from tests.helpers.small_trials import spec
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/reproduction")]
 PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
-
-
-@pytest.mark.slow
-def test_what_the_pages_show_are_the_results():
-    command = [sys.executable, "scripts/include_tables.py", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
 
 
 def test_the_distances_of_fold_choices_are_those_of_its_trials():

@@ -79,3 +79,18 @@ def test_what_a_choice_gains_is_what_the_rows_say():
 def test_the_choice_that_the_advice_speaks_of_has_every_kernel_with_both_maps():
     config = yaml.safe_load((ROOT / "configs/board/board-kernels.yaml").read_text())
     assert {name for name in config["methods"] if "binning" not in name} == set(facts.KERNELS_AND_MAPS)
+
+
+def test_a_table_in_place_is_written_between_its_marks_and_nothing_else_changes(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("## RFF\n\n<!-- {{ solvers() }} -->\nold\n<!-- end -->\n\nBelow {{ nothing }}.\n")
+    before, table, after = pages.with_tables(page).partition("<!-- {{ solvers() }} -->\n")
+    assert (before, table) == ("## RFF\n\n", "<!-- {{ solvers() }} -->\n")
+    assert after.startswith("| solver | learns on |")
+    assert "| `ridge` | features |" in after
+    assert after.endswith("|\n<!-- end -->\n\nBelow {{ nothing }}.\n")
+
+
+def test_a_source_that_is_no_template_is_refused_with_its_line(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match=r"page\.md:2: "):
+        pages.rendered(source(tmp_path, monkeypatch, "fine\n{{ 1 + }}\n"))
