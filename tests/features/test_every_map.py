@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rffbench import (
     LeverageScoreFeatures,
@@ -20,7 +19,7 @@ from rffbench import (
 from rffbench.arguments.rowsource import BLOCK_ROWS, dense_rows
 from rffbench.errors import Fallback
 from rffbench.kernels import SPECTRAL_KERNELS, kernel_class
-from tests.helpers import plug_ins
+from tests.helpers import contract, plug_ins
 from tests.helpers.feature_maps import (
     ALL,
     CONTRACT,
@@ -99,15 +98,15 @@ def test_the_rate_test_notices_a_bandwidth_wrong_by_two(kernel, wrong):
     assert abs(value + 0.5) > 3.5 * error
 
 
-@parametrize_with_checks(CONTRACT)
-def test_scikit_learn_estimator_contract(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", CONTRACT, ids=contract.name)
+def test_scikit_learn_s_contract_is_kept(estimator):
+    contract.keeps_the_contract(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(OTHER_WAYS)
-def test_scikit_learn_estimator_contract_in_other_ways(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", OTHER_WAYS, ids=contract.name)
+def test_scikit_learn_s_contract_is_kept_in_other_ways(estimator):
+    contract.keeps_the_contract_in_another_way(estimator)
 
 
 @every_map

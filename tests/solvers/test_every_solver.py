@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.helpers import plug_ins
+from tests.helpers import contract, plug_ins
 from tests.helpers.every_solver import ALL, CONTRACT, FEATURES, OTHER_WAYS, REGISTERED, X, made, outputs, promises, rng
 
 TARGET = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 - 0.6 + 0.1 * rng.normal(size=200)
@@ -44,15 +43,15 @@ def expected_to_fail(estimator):
     return dict.fromkeys(checks, "folds are of rows, whatever their weights")
 
 
-@parametrize_with_checks(CONTRACT, expected_failed_checks=expected_to_fail)
-def test_scikit_learn_s_contract_is_kept(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", CONTRACT, ids=contract.name)
+def test_scikit_learn_s_contract_is_kept(estimator):
+    contract.keeps_the_contract(estimator, expected_to_fail(estimator))
 
 
 @pytest.mark.slow
-@parametrize_with_checks(OTHER_WAYS, expected_failed_checks=expected_to_fail)
-def test_scikit_learn_s_contract_is_kept_in_other_ways(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", OTHER_WAYS, ids=contract.name)
+def test_scikit_learn_s_contract_is_kept_in_other_ways(estimator):
+    contract.keeps_the_contract_in_another_way(estimator, expected_to_fail(estimator))
 
 
 @every_solver

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import make_classification
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rffbench import (
     CalibratedRidgeClassifier,
@@ -16,19 +15,14 @@ from rffbench import (
 )
 from rffbench.solvers.base import class_targets
 from rffbench.solvers.ridge.held_out import cross_validated_outputs, dealt
+from tests.helpers.contract import keeps_the_contract
 
 WEIGHTED = "folds are of rows, whatever their weights"
 
 
-def expected_to_fail(_estimator):
-    return dict.fromkeys(
-        ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"), WEIGHTED
-    )
-
-
-@parametrize_with_checks([CalibratedRidgeClassifier()], expected_failed_checks=expected_to_fail)
-def test_scikit_learn_s_contract_is_kept(estimator, check):
-    check(estimator)
+def test_scikit_learn_s_contract_is_kept():
+    weighted = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    keeps_the_contract(CalibratedRidgeClassifier(), dict.fromkeys(weighted, WEIGHTED))
 
 
 @pytest.fixture(scope="module", params=[2, 3])
