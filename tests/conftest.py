@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited too
+import sklearn  # noqa: F401  and its OpenMP
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from tests.helpers.command_server import CommandServer
@@ -15,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: tests of Ctrl-C would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more threads of BLAS would wait for each other
-    threadpool_limits(1, user_api="blas")
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more threads would wait for each other
+    threadpool_limits(1)
 
 
 def pytest_collection_modifyitems(items):

@@ -26,6 +26,7 @@ from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 
 Loss = Literal["squared-hinge", "hinge"]
 USUAL_STEPS = 7000  # multiply-adds over n^1.5·√d; the shipped results have 0.4 to 1.8 times this, ijcnn1 a fifth
+MANY_NUMBERS = 1 << 15  # a row of K of fewer rows and columns is computed sooner than threads wake for it
 LIBSVM_BYTES = 120  # LIBSVM's vectors, per point
 REACH = 1e4  # largest coordinate, in widths of the kernel: single precision then rounds to 1e-3 of a width
 
@@ -205,8 +206,9 @@ class KernelSVM(Bandwidth, Classifier):
         megabytes = _cache_bytes(self.cache) / 2**20
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
         parameter = library.svm_parameter(f"{options} -m {megabytes!r}")
+        threads = numba.get_num_threads() if X.size >= MANY_NUMBERS else 1
         with (
-            threadpool_limits(numba.get_num_threads(), user_api="openmp"),  # it computes rows in threads
+            threadpool_limits(threads, user_api="openmp"),  # it computes rows in threads
             heard(library.libsvm.svm_set_print_string_function) as printed,
         ):
             model = library.toPyModel(library.libsvm.svm_train(problem, parameter))
