@@ -218,6 +218,7 @@ def test_an_added_command_is_there(package):
     assert rffbench(package, "added").stdout == "it is there\n"
 
 
+@pytest.mark.slow
 def test_additions_are_listed_with_what_they_serve(package):
     done = rffbench(package, "methods", "--for", "kernel=added-kernel", "--json")
     assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ def test_ratios_say_how_many_times_faster_or_what_multiple_of_the_peer():
     assert (multiple["ratio"], multiple["met"]) == (3.0, False)
 
 
+@pytest.mark.slow
 def test_peers_take_turns_and_a_first_round_does_not_count():
     calls = []
     timed = compare(

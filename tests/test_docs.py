@@ -158,7 +158,10 @@ def test_there_are_configs_and_commands_to_check():
     assert sum(len(commands(page)) for page in PAGES) >= 30
 
 
-COMPLETE = ["README.md", "docs/estimators.md", "docs/maps.md", "docs/choose-a-map.md"]
+COMPLETE = [
+    "README.md", "docs/choose-a-map.md",
+    *(pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("estimators", "maps")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", COMPLETE)

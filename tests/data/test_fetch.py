@@ -349,6 +349,7 @@ def _prepare(url, cache, start):
     store.prepare(card(url))
 
 
+@pytest.mark.slow
 def test_two_processes_fetch_once(tmp_path, server):
     server.content["/a"] = CONTENT
     context = multiprocessing.get_context("spawn")

@@ -334,6 +334,7 @@ def test_blanks_without_end_are_refused_and_read_no_further(tmp_path, name, blan
     assert time.process_time() - started < 20
 
 
+@pytest.mark.slow
 def test_a_packed_file_without_a_card_holds_at_most_a_thousand_times_its_size(tmp_path, monkeypatch):
     table = "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(300_000))
     assert look(file(tmp_path, "a.csv.xz", lzma.compress(table.encode()))).content.columns == 1

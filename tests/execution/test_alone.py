@@ -41,6 +41,7 @@ def test_while_one_worker_times_the_others_do_nothing(tmp_path):
     assert {result.seconds["contended"] for result in results} == {None}  # of a trial that does not say
 
 
+@pytest.mark.slow
 def test_the_timer_goes_from_one_worker_to_the_next(tmp_path):
     results = run(trials("count_who_timed", 4, tmp_path))
     assert sorted(result.metrics["counted"] for result in results) == [1, 2, 3, 4]

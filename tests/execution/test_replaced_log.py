@@ -203,6 +203,7 @@ run_experiment(experiment, Path(sys.argv[1]), executor=serial(experiment), tell=
 """
 
 
+@pytest.mark.slow
 def test_of_two_processes_one_ends_and_the_other_has_all_rows_once(tmp_path):
     command = [sys.executable, "-c", RUN, str(tmp_path / "results")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -11,12 +11,13 @@ OF_THE_CLASS = {
     for each in (
         "estimator_cloneable", "estimator_tags_renamed", "valid_tag_types", "estimator_repr",
         "no_attributes_set_in_init", "fit_score_takes_y", "dont_overwrite_parameters", "estimators_unfitted",
-        "transformers_unfitted", "do_not_raise_errors_in_init_or_set_params", "n_features_in_after_fitting", "n_features_in",
-        "mixin_order", "positive_only_tag_during_fit", "complex_data", "dtype_object", "estimators_empty_data_messages",
-        "estimators_nan_inf", "estimator_sparse_tag", "estimator_sparse_matrix", "array_api_input",
-        "parameters_default_constructible", "get_params_invariance", "set_params", "fit_check_is_fitted", "fit1d",
-        "fit2d_predict1d", "requires_y_none", "supervised_y_no_nan", "supervised_y_2d", "classifiers_regression_target",
-        "transformer_data_not_an_array", "classifier_data_not_an_array", "regressor_data_not_an_array",
+        "transformers_unfitted", "do_not_raise_errors_in_init_or_set_params", "n_features_in_after_fitting",
+        "n_features_in", "mixin_order", "positive_only_tag_during_fit", "complex_data", "dtype_object",
+        "estimators_empty_data_messages", "estimators_nan_inf", "estimator_sparse_tag", "estimator_sparse_matrix",
+        "array_api_input", "parameters_default_constructible", "get_params_invariance", "set_params",
+        "fit_check_is_fitted", "fit1d", "fit2d_predict1d", "requires_y_none", "supervised_y_no_nan", "supervised_y_2d",
+        "classifiers_regression_target", "transformer_data_not_an_array", "classifier_data_not_an_array",
+        "regressor_data_not_an_array",
     )
 }  # fmt: skip
 """The checks of how a class is made and of what it refuses, which no parameter changes."""

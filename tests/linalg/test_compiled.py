@@ -68,6 +68,7 @@ def test_a_temporary_folder_that_others_could_write_to_is_no_cache(unwritable, t
     assert not list(tmp_path.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_compiled_anew(unwritable, tmp_path):
     unwritable()
     for kept in (*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")):

@@ -106,6 +106,7 @@ def test_the_delta_error_and_the_dimensions_are_those_of_the_formulas(features):
         assert MEASURES[f"{of}surrogate_dimension"](mapped) == pytest.approx(surrogate)
 
 
+@pytest.mark.slow
 def test_the_delta_error_of_random_features_falls_as_the_root_of_s():
     X, errors = rows(), {}
     for s in (64, 1024, 16384):
