@@ -12,9 +12,10 @@ pytestmark = ON_REAL_DATA
 ROOT = Path(__file__).parents[1]
 LIMIT_S = 600  # of a run
 
+OF_MINUTES = {"ma2017-eigenpro"}
 # Some cheap cells, and a metric of them.
 AGAIN = [
-    ("ma2017-eigenpro", {"method": ["eigenpro2 1"]}, "accuracy"),  # the longest: first, while other files are left
+    ("ma2017-eigenpro", {"method": ["eigenpro2 1"]}, "accuracy"),
     ("li2019-distributed", {"method": ["features 500"], "n_features": [50, 150]}, "accuracy"),
     ("potapczynski2021", {"dataset": ["pol-gp"]}, "relative_rmse"),
     (
@@ -83,7 +84,10 @@ AGAIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("experiment", "cells", "metric"), AGAIN, ids=[each[0] for each in AGAIN])
+@pytest.mark.parametrize(
+    ("experiment", "cells", "metric"),
+    [pytest.param(*each, id=each[0], marks=[pytest.mark.long] if each[0] in OF_MINUTES else []) for each in AGAIN],
+)
 def test_trials_that_are_held_to_released_numbers_come_out_again(experiment, cells, metric, tmp_path, rffbench_in):
     """Their first trials equal those in results/, but for what rounding changes."""
     only = [f"--only={key}={','.join(map(str, values))}" for key, values in {**cells, "trial": [0]}.items()]
