@@ -112,7 +112,7 @@ class Kernel(BaseModel):
 
         with located():
             NAMED.check_names(self.name, self.model_extra or {}, besides=("sigma", "gamma"))
-            with NAMED.refusing(self.name):
+            with NAMED.recipe(self.name, {}).refusing():
                 return make_kernel(self.name, **(self.model_extra or {}))
 
     def spec(self) -> dict[str, Any]:

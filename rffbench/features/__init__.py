@@ -10,6 +10,7 @@ raises ValueError. ``random_state`` is a whole number, as scikit-learn takes it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from numpy.random import SeedSequence
@@ -33,6 +34,7 @@ from rffbench.kernels import Kernel
 from rffbench.kernels.served import check_kernel
 from rffbench.labels import MEANT_WITHOUT
 from rffbench.plugins.parts import MapServes, declared
+from rffbench.plugins.recipe import Recipe
 from rffbench.plugins.registry import NONE, Registry
 
 FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning, dot_product)
@@ -68,33 +70,46 @@ def make_features(
     config: dict[str, Any], *, kernel: str | Kernel, gamma: float, n_features: int, count: Literal["frequencies",
     "columns"] = "frequencies", random_state: RandomState = None,
 ) -> Any:  # fmt: skip
-    """The unfitted transformer for ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not
-    given has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`).
+    """The unfitted transformer for ``config``, as `build_map` makes it, and the check of all that a config says of it:
+    ConfigError for an unknown name or parameter, a wrong value, or a kernel that the map does not serve. Nothing is
+    drawn."""
+    if (recipe := map_recipe(config)) is not None:
+        check_serves(recipe.name, kernel)
+    return build_map(
+        recipe, kernel=kernel, gamma=gamma, n_features=n_features, count=count, random_state=random_state
+    )  # fmt: skip
 
-    ``n_features`` counts frequencies or columns, by ``count``; the map's ``n_components`` are its output columns.
-    Raises ConfigError for an unknown name or parameter, or a wrong value. Nothing is drawn here, so this also serves as
-    the check.
-    """
+
+def map_recipe(config: Mapping[str, Any]) -> Recipe | None:
+    """What builds the map of ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not given
+    has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`). ConfigError for an unknown
+    name or parameter."""
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:
         raise ConfigError(f"a method's features need a name: one of {', '.join(MAPS.names())}")
     name = config["name"]
     MAPS.check_names(name, own)
-    if name == NONE:
+    return None if name == NONE else MAPS.recipe(name, {**MEANT_WITHOUT.get(name, {}), **own})
+
+
+def build_map(
+    recipe: Recipe | None, *, kernel: str | Kernel, gamma: float, n_features: int, count: Literal["frequencies",
+    "columns"] = "frequencies", random_state: RandomState = None,
+) -> Any:  # fmt: skip
+    """The unfitted transformer; None without a recipe. ``n_features`` counts frequencies or columns, by ``count``; the
+    map's ``n_components`` are its output columns. ConfigError for a wrong value."""
+    if recipe is None:
         return None
-    own = {**MEANT_WITHOUT.get(name, {}), **own}
-    check_serves(name, kernel)
-    with MAPS.refusing(name):
-        random_state = _random_state(MAPS.factory(name), random_state)
-        features = MAPS.make(name, own, kernel=kernel, gamma=gamma, random_state=random_state)
-        if MAPS.is_own(name):
+
+    def size(features: Any) -> None:
+        if MAPS.is_own(recipe.name):
             _check_is_map(features)
         columns = 1 if count == "columns" else hook(features, "columns_per_frequency")
         check_count("columns_per_frequency", columns, least=1)
         features.set_params(n_components=n_features * columns)
-        if declared(features, "check_parameters"):
-            features.check_parameters()
-    return features
+
+    state = _random_state(recipe.factory, random_state)
+    return recipe.build(size, kernel=kernel, gamma=gamma, random_state=state)
 
 
 def later_defaults(name: str) -> dict[str, Any]:

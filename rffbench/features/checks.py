@@ -40,7 +40,7 @@ def check_map(name: str) -> Iterator[Check]:
     if name == NONE:
         raise ConfigError(f"{NONE} means no feature map, so there is nothing to check")
     kernel = _kernel_of(name)
-    features = _made(name, kernel)
+    features, recipe = _made(name, kernel), MAPS.recipe(name, {})
     checks: dict[str, Callable[[Any], tuple[bool, str]]] = {
         "columns": _columns, "global seeds": _global_seeds, "seed": _seed, "dtype": _dtype, "nesting": _nesting,
         "contract": _contract, "rate": partial(_rate, kernel=kernel),
@@ -48,7 +48,7 @@ def check_map(name: str) -> Iterator[Check]:
     named = naming_who_writes(features)
     yield from run_checks(
         {label: named(partial(check, features)) for label, check in checks.items()},
-        lambda error: MAPS.blame(name, error, features),
+        lambda error: recipe.blame(error, features),
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rffbench.arguments.arrays import FloatArray
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.io.text import canonical_json
-from rffbench.kernels import KERNELS, NAMED, make_kernel
+from rffbench.kernels import ALIASES, KERNELS, NAMED, make_kernel
 from rffbench.kernels.base import (
     ActivationKernel,
     BinningKernel,
@@ -57,7 +57,8 @@ class Check:
 def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
     """Check the kernel that a config calls ``name``, with these parameters and the others' defaults, and yield each
     check when it is done. ConfigError if the kernel cannot be made."""
-    with NAMED.refusing(name):
+    recipe = NAMED.recipe(ALIASES[name][0] if name in ALIASES else name, parameters)
+    with recipe.refusing():
         kernel = make_kernel(name, **parameters)
         kernel = kernel.with_gamma(GAMMA) if kernel.has_bandwidth else kernel
     checks: dict[str, Callable[[], tuple[bool, str]]] = {
@@ -69,7 +70,7 @@ def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
     checks |= {label: partial(_draws, kernel, draw) for label, draw in _drawn(kernel).items()}
     if isinstance(kernel, MaclaurinKernel):
         checks["series"] = lambda: _series(kernel)
-    yield from run_checks(checks, lambda error: NAMED.blame(name, error, kernel))
+    yield from run_checks(checks, lambda error: recipe.blame(error, kernel))
 
 
 def run_checks(

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +36,13 @@ def absolute(name: str, folder: Path) -> str:
     file, attribute = _parts(name)
     path = _whole(Path(folder, Path(file).expanduser()))
     return f"{path}:{attribute}" if attribute else str(path)
+
+
+def check_unedited(name: str, sources: Collection[str | None]) -> None:
+    """ConfigError if a class in the user's own file is not of one of these ``sources``, which were recorded when the
+    run started; nothing is said of a name of another kind, nor without records."""
+    if any(sources) and is_own(name) and source_hash(name) not in sources:
+        raise ConfigError(f"{portable(name)} has been edited since the run started")
 
 
 def portable(name: str) -> str:

@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import reprlib
 import sys
-import traceback
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -24,26 +21,16 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from rffbench.arguments.parameters import WrongParameter
 from rffbench.errors import ConfigError, is_ctrl_c, unknown
-from rffbench.io.text import duration
-from rffbench.plugins import guarded, ownfile
+from rffbench.plugins import ownfile
 from rffbench.plugins.guarded import (
-    PUT_AWAY,
-    TooLong,
-    at_most,
-    limit_del,
     load_added,
-    outlived,
-    printing_to_standard_error,
     problem_of,
 )
-from rffbench.plugins.surroundings import restored
+from rffbench.plugins.recipe import Recipe, check_class, listed, signature, takes_all
 
 NONE = "none"
 """The name in configs for having no feature map, or no solver."""
-
-NO_NAME = "rffbench_asks_for_no_such_name"
 
 IN_CONFIGS = {  # parameters of estimators that a config sets by another key
     "n_components": "n_features",
@@ -86,7 +73,6 @@ class Registry:
     ) -> None:
         self.what, self.group, self.common, self.none, self.own_files = what, group, common, none, own_files
         self.built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
-        self._made: set[str] = set()  # the names of added parts that have been made once
 
     def names(self) -> list[str]:
         """The names for configs: built-in ones first, ``none`` last. Another package cannot replace a built-in name."""
@@ -100,7 +86,7 @@ class Registry:
         """The factory called ``name``; ConfigError if there is none, with the nearest name, or if it can't be
         loaded."""
         if self.is_own(name):
-            return self._that_can_be_put_away(name, self._own(name))
+            return self._checked(name, self._own(name))
         point = self.built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
         if point is None and self.own_files and ("/" in name or ":" in name):
             raise ConfigError(f"{self.what} {name!r}: your own class must be in a .py file: ./mine.py:MyFeatures")
@@ -110,15 +96,15 @@ class Registry:
             return _loaded(point)
         try:
             found = load_added(point)
-            if _listed(found) is None:
-                _signature(found)
+            if listed(found) is None:
+                signature(found)
         except ConfigError as error:
             raise ConfigError(f"{self.what} {name!r} {error}") from error
         except (TypeError, ValueError):
             raise ConfigError(
                 f"{self.what} {name!r}: {point.value} is neither a class nor a function: {found!r}"
             ) from None
-        return self._that_can_be_put_away(name, found)
+        return self._checked(name, found)
 
     def is_foreign(self, name: str) -> bool:
         """Whether ``name`` is of the user's own file or of another package."""
@@ -141,23 +127,8 @@ class Registry:
             raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is not a class: {found!r}")
         return found
 
-    def _that_can_be_put_away(self, name: str, found: Any) -> Any:
-        """``found`` with a time limit on its ``__del__``; ConfigError if one of its objects took longer, or if its
-        class answers to every name."""
-        if not isinstance(found, type):
-            return found
-        try:
-            _check_answers(found)
-        except ValueError as problem:
-            raise ConfigError(f"{self._called(name)}: {problem}") from problem
-        if hasattr(found, "__del__"):
-            limit_del(found)
-        if error := PUT_AWAY.get(found):
-            place = traceback.extract_tb(error.__traceback__)[1]  # that of __del__ itself
-            where = f"in __del__: {place.filename}, line {place.lineno}"
-            raise ConfigError(
-                f"{self._called(name)}: {where}: it is not done after {duration(guarded.PUT_AWAY_S)}"
-            ) from error
+    def _checked(self, name: str, found: Any) -> Any:
+        check_class(self._called(name), found)
         return found
 
     def _called(self, name: str) -> str:
@@ -209,80 +180,19 @@ class Registry:
                     message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
 
-    def make(self, name: str, given: Mapping[str, Any], **common: Any) -> Any:
-        """The part that the factory makes of the ``given`` parameters and of the ``common`` values that it asks for."""
-        factory = self.factory(name)
-        asked = _signature(factory).parameters
-        if not _takes_all(asked):
-            common = {key: value for key, value in common.items() if key in asked}
-        needed = [key for key in _without_default(asked) if key not in common and key not in map(_argument, given)]
-        if needed:
-            raise ValueError(f"{', '.join(needed)} must have a default")
-        named = given if _listed(factory) is not None else {_argument(key): value for key, value in given.items()}
-        if hasattr(factory, "__del__") and factory not in PUT_AWAY:
-            PUT_AWAY[factory] = None
-            factory(**common, **named)
-            self.factory(name)  # which refuses it where that took too long
-        made = factory(**common, **named)
-        if self.is_foreign(name):
-            _check_answers(made)
-        return made
+    def recipe(self, name: str, given: Mapping[str, Any]) -> Recipe:
+        """What builds the part called ``name`` with the ``given`` parameters; ConfigError for an unknown name."""
+        return Recipe(name, self._called(name), self.factory(name), given, self.is_foreign(name))
 
     def needs(self, name: str, key: str) -> bool | None:
         """Whether the factory needs the common value ``key``; False: it does not take it; None: it is optional."""
         factory = self.factory(name)
-        if _listed(factory) is not None:
+        if listed(factory) is not None:
             return None
-        asked = _signature(factory).parameters
+        asked = signature(factory).parameters
         if key in asked:
             return True if asked[key].default is inspect.Parameter.empty else None
-        return None if _takes_all(asked) else False
-
-    @contextmanager
-    def refusing(self, name: str) -> Iterator[None]:
-        """A block that turns a ValueError of the factory, or of the part it made, into a ConfigError; for code that is
-        not built in, every error. Printed text goes to standard error."""
-        try:
-            if name in self.built_in:
-                yield
-            else:
-                first = name not in self._made
-                self._made.add(name)  # to look through the libraries' functions every time would take too long
-                with (
-                    restored(modules=first), at_most(guarded.IMPORT_S), outlived(), printing_to_standard_error(),
-                ):  # fmt: skip
-                    yield
-        except (ConfigError, MemoryError):
-            raise
-        except (Exception, SystemExit, KeyboardInterrupt, TooLong) as error:
-            if is_ctrl_c(error) or (name in self.built_in and not isinstance(error, ValueError)):
-                raise
-            parameter = error.parameter if isinstance(error, WrongParameter) else None
-            said = str(error) if isinstance(error, ValueError) else problem_of(error)
-            raise ConfigError(
-                self.blame(name, error) or f"{self._called(name)}: {said}", parameter=parameter
-            ) from error
-
-    def blame(self, name: str, error: BaseException, part: Any = None) -> str:
-        """The message for an error that the code called ``name`` raised: its package or file, method, line and text.
-        ``part`` is what its factory has made, if it has. Empty for built-in code, and if the code did not raise it."""
-        if name == NONE or name in self.built_in:
-            return ""
-        made = self.factory(name) if part is None else type(part)
-        package = (getattr(made, "__module__", None) or name).partition(".")[0]
-        methods, lines = [], []
-        for frame, line in traceback.walk_tb(error.__traceback__):
-            code = frame.f_code
-            if isinstance(made, type) and isinstance(frame.f_locals.get("self"), made) and hasattr(made, code.co_name):
-                methods.append(f"in {code.co_name}")
-            if frame.f_globals.get("__name__", "").partition(".")[0] == package:
-                lines.append(f"{code.co_filename}, line {line}")
-        if not methods and (part is not None or not lines):
-            return ""
-        said = str(error) if isinstance(error, WrongParameter) else problem_of(error, "it ends the process")
-        if isinstance(error, TooLong):
-            said = f"it is not done after {duration(guarded.IMPORT_S)}"
-        return f"{self._called(name)}: {', '.join(methods[:1] + lines[-1:])}: {said}"
+        return None if takes_all(asked) else False
 
     def summary(self, name: str) -> str:
         """The summary, in one line."""
@@ -303,37 +213,15 @@ class Registry:
         return rows
 
 
-def _check_answers(part: Any) -> None:
-    """ValueError if a part, or its class, answers to a name that nobody has. scikit-learn asks a part for optional
-    methods, and would call what it gets."""
-    try:
-        answer = getattr(part, NO_NAME)
-    except AttributeError:
-        return
-    except Exception as error:
-        got = f"raises {type(error).__name__}"
-    else:
-        got = f"gives {reprlib.repr(answer)}"
-    kind = part if isinstance(part, type) else type(part)
-    raise ValueError(
-        f"__getattr__ of {kind.__name__} {got} for a name that it does not know; it must raise AttributeError, because "
-        "scikit-learn and rffbench ask which methods a part has"
-    )
-
-
 _loaded = cache(EntryPoint.load)  # a config asks for every method at every size
-
-
-_signature = cache(inspect.signature)
 
 
 @cache
 def parameters_of(factory: Any, common: tuple[str, ...]) -> Mapping[str, Parameter]:
     """The parameters of ``factory`` except the ``common`` ones: from its attribute ``parameters``, a mapping from name
     to default, if it has one, else from its signature."""
-    listed = _listed(factory)
-    if listed is not None:
-        return {key: Parameter(default) for key, default in listed.items()}
+    if (known := listed(factory)) is not None:
+        return {key: Parameter(default) for key, default in known.items()}
     try:
         signature = inspect.signature(factory, eval_str=True)
     except Exception:  # another package's annotations may need what is imported for type checkers alone
@@ -349,24 +237,6 @@ def parameters_of(factory: Any, common: tuple[str, ...]) -> Mapping[str, Paramet
         key = name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name
         found[key] = Parameter(each.default, annotation, choices.get(name), texts.get(name, ""))
     return found
-
-
-def _argument(key: str) -> str:
-    return f"{key}_" if iskeyword(key) else key
-
-
-def _takes_all(asked: Mapping[str, inspect.Parameter]) -> bool:
-    return any(each.kind is each.VAR_KEYWORD for each in asked.values())
-
-
-def _without_default(asked: Mapping[str, inspect.Parameter]) -> list[str]:
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [key for key, each in asked.items() if each.kind in plain and each.default is inspect.Parameter.empty]
-
-
-def _listed(factory: Any) -> Mapping[str, Any] | None:
-    listed = getattr(factory, "parameters", None)
-    return listed if isinstance(listed, Mapping) else None
 
 
 def _plain(default: Any) -> Any:

@@ -30,6 +30,7 @@ from rffbench.features.hooks import makes_sparse
 from rffbench.kernels import Kernel
 from rffbench.kernels.served import check_kernel
 from rffbench.plugins.parts import NotServed, SolverServes, Task, check_sparse, check_task, declared
+from rffbench.plugins.recipe import Recipe
 from rffbench.plugins.registry import NONE, Registry
 
 __all__ = [
@@ -126,7 +127,7 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in config.items() if key != "name"}
     SOLVERS.check_names(name, given)
     if "lambda" in given:
-        with SOLVERS.refusing(name):
+        with SOLVERS.recipe(name, given).refusing():
             given["lambda"] = _penalties(given["lambda"], zero=name in ("ridge", "eigenpro"))
     return {**parameters(name), **given}
 
@@ -208,25 +209,40 @@ def make_solver(
     gamma: float | None = 1.0, memory: int | None = None, n_features: int | None = None,
     random_state: RandomState = None, device: str = "cpu",
 ) -> Any:  # fmt: skip
-    """The unfitted estimator for ``config``, {"name": …, parameters}; ConfigError if it is wrong.
+    """The unfitted estimator for ``config``, {"name": …, parameters}, as `build_solver` makes it, and the check of all
+    that a config says of it: ConfigError if that is wrong, or if the solver is not for this task, kernel or map."""
+    name = config.get("name", "ridge")
+    check_solver(config)
+    check_serves(name, task, kernel)
+    check_features(name, features)
+    if device != "cpu":
+        check_on_device(config, device, features)
+    return build_solver(
+        solver_recipe(config, device), task=task, features=features, kernel=kernel, gamma=gamma, memory=memory,
+        n_features=n_features, random_state=random_state, device=device,
+    )  # fmt: skip
+
+
+def solver_recipe(config: Mapping[str, Any], device: str = "cpu") -> Recipe:
+    """What builds the solver of ``config``, {"name": …, parameters}, on ``device``; ConfigError for an unknown name or
+    parameter."""
+    name, values = config.get("name", "ridge"), check_solver(config)
+    if device == "cpu":
+        return SOLVERS.recipe(name, values)
+    return ON_DEVICE.recipe(name, {key: values[key] for key in ON_DEVICE.parameters(name)})
+
+
+def build_solver(
+    recipe: Recipe, *, task: Task, features: Any = None, kernel: str | Kernel = "gaussian", gamma: float | None = 1.0,
+    memory: int | None = None, n_features: int | None = None, random_state: RandomState = None, device: str = "cpu",
+) -> Any:  # fmt: skip
+    """The unfitted estimator; ConfigError for a wrong value.
 
     ``features`` is the map that it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,
     ``n_features`` and ``random_state`` for those that draw their own features; ``memory`` is the budget in bytes.
     """
-    name, values = config.get("name", "ridge"), check_solver(config)
     common: dict[str, Any] = {
         "task": task, "features": features, "kernel": kernel, "gamma": gamma, "memory": memory,
         "n_features": n_features, "random_state": random_state,
-    }  # fmt: skip
-    check_serves(name, task, kernel)
-    check_features(name, features)
-    solvers = SOLVERS
-    if device != "cpu":
-        check_on_device(config, device, features)
-        solvers, common["device"] = ON_DEVICE, device
-        values = {key: values[key] for key in ON_DEVICE.parameters(name)}
-    with solvers.refusing(name):
-        solver = solvers.make(name, values, **common)
-        if declared(solver, "check_parameters"):
-            solver.check_parameters()
-    return solver
+    } | ({} if device == "cpu" else {"device": device})  # fmt: skip
+    return recipe.build(**common)

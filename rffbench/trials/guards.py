@@ -1,4 +1,4 @@
-"""Guards around maps and solvers: they get read-only rows, and their results are checked.
+"""Guards around maps and solvers: they get read-only rows, their faults are named, and their results are checked.
 
 Trials of one task share their rows, and a class of another package might change them.
 """
@@ -20,17 +20,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.arguments.seeds import watching_global_generators
 from rffbench.data import Rows, Split
-from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError, is_ctrl_c
-from rffbench.features import MAPS
-from rffbench.features.base import mapped
+from rffbench.errors import DataError, Fallback, MemoryBudgetError, OwnCodeError, RffbenchError, is_ctrl_c
+from rffbench.features.base import mapped, naming_who_writes
 from rffbench.features.hooks import columns_of
 from rffbench.kernels import Kernel
 from rffbench.plugins.parts import declared
-from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
 
 TRIED_ROWS = 100  # rows of another fit of a map, which shows whether it uses a global generator
 FEW_NUMBERS = 1 << 22  # rows with at most this many numbers are kept in memory: 34 MB in float64
+MEGABYTE = 10**6
 SHOWN = 5  # labels that a message lists
 PARTS_OF_A_FIT = ("feature_s", "gram_s", "solve_s")
 OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
@@ -102,9 +101,39 @@ def read_only(array: NDArray) -> NDArray:
 
 
 @contextmanager
-def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
-    """A context that turns an error of a map or solver that is not built in into an OwnCodeError with its owner, method
-    and line."""
+def against_faulty_parts(
+    spec: TrialSpec, features: Any, solver: Any, X: Rows, y: Any, memory: tuple[int | None, int | None] = (None, None)
+) -> Iterator[list[str]]:
+    """Guard a trial's fit to the rows X and targets y, and the trials after it, against what its map or solver may do.
+
+    An error of code that is not built in becomes an `OwnCodeError`, with its owner, method and line. Writing to the
+    shared rows is a ValueError that names who writes; so is a map that sets or draws from a global generator. A
+    MemoryBudgetError is told in figures of the whole process, whose limit and free bytes are ``memory``. Yields a list
+    that collects warnings about numbers: a `Fallback`, or a solver without convergence.
+    """
+    with (
+        _in_figures_of_the_process(*memory),
+        _naming_whose_code(spec, features, solver),
+        naming_who_writes(features, solver),
+        _leaving_global_generators(features, X, y),
+        _keeping_warnings() as kept,
+    ):
+        yield kept
+
+
+@contextmanager
+def _in_figures_of_the_process(limit: int | None, free: int | None) -> Iterator[None]:
+    try:
+        yield
+    except MemoryBudgetError as error:
+        if limit is None or free is None:
+            raise
+        needed = -(-(error.needed + limit - free) // MEGABYTE) * MEGABYTE  # rounded up, as it will be written
+        raise MemoryBudgetError(f"{error.what}, with all that its process holds,", needed, limit) from error
+
+
+@contextmanager
+def _naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
     try:
         yield
     except RffbenchError:
@@ -112,18 +141,17 @@ def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[N
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # a map may call exit() by mistake
         if is_ctrl_c(error):
             raise
-        blamed = MAPS.blame(spec.features["name"], error, features) or SOLVERS.blame(spec.solver["name"], error, solver)
+        parts = ((spec.map, features), (spec.learner, solver))
+        blamed = next((said for recipe, part in parts if recipe and (said := recipe.blame(error, part))), "")
         if not blamed:
             raise
         raise OwnCodeError(blamed) from error
 
 
 @contextmanager
-def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
-    """A context that raises ValueError, with the map's name, if the map sets or draws from a global generator in it.
-
-    A second fit of the map alone, to some rows, confirms it, so that the map is not blamed for a solver or a thread.
-    """
+def _leaving_global_generators(features: Any, X: Rows, y: Any) -> Iterator[None]:
+    """A second fit of the map alone, to some rows, confirms that it uses one, so that it is not blamed for a solver or
+    a thread."""
     with watching_global_generators() as changed:
         yield
     if not changed or features is None:
@@ -140,9 +168,7 @@ def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
 
 
 @contextmanager
-def keeping_warnings() -> Iterator[list[str]]:
-    """Yields a list that collects warnings about numbers in the block: a `Fallback`, or a solver without
-    convergence."""
+def _keeping_warnings() -> Iterator[list[str]]:
     kept: list[str] = []
     with warnings.catch_warnings():
         show = warnings.showwarning

@@ -19,10 +19,10 @@ from rffbench.plugins.parts import Task
 from rffbench.solvers import cross_validates
 from rffbench.trials.edges import chosen_fold_errors
 from rffbench.trials.foreign import leaving_others_alone
-from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code, read_only
+from rffbench.trials.guards import against_faulty_parts, read_only
 from rffbench.trials.metrics import METRICS, PERCENT
 from rffbench.trials.problem import Problem
-from rffbench.trials.scores import score
+from rffbench.trials.scores import further_scores, score
 from rffbench.trials.single import ready_solver
 from rffbench.trials.spec import TrialSpec
 
@@ -54,9 +54,9 @@ def _error(spec: TrialSpec, part: Problem, memory: int | None) -> float:
     1, or of 100 %."""
     solver, task = _fitted(spec, part, memory), part.split.task
     predicted, _ = part.predict(solver)
-    first = [name for name in chooses_by(spec) if score(name).task == task][:1]
-    metric = score(first[0]).metric if first else METRICS[_USUAL[task]]
-    found = (part.score(predicted) | part.more_scores(replace(spec, scores=first), solver, predicted))[metric.name]
+    first = dict(list(further_scores(chooses_by(spec), spec.score_sources, task).items())[:1])
+    metric = next((each.metric for each in first.values()), METRICS[_USUAL[task]])
+    found = (part.score(predicted) | part.more_scores(spec, first, solver, predicted))[metric.name]
     if metric.better == "less":
         return found
     return 1 - found / (100 if metric.unit == PERCENT else 1)
@@ -67,10 +67,8 @@ def _fitted(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:
     split, features = problem.split, problem.features(spec)
     solver = ready_solver(spec, problem, features, memory)
     with (
-        leaving_others_alone(spec, problem),
-        keeping_warnings(),  # the trial that has the chosen bandwidth warns of what concerns it
-        naming_whose_code(spec, features, solver),
-        leaving_global_seeds(features, split.X_train, split.y_train),
+        leaving_others_alone(spec, problem),  # the trial that has the chosen bandwidth warns of what concerns it
+        against_faulty_parts(spec, features, solver, split.X_train, split.y_train),
     ):
         solver.fit(split.X_train, split.y_train)
     return solver

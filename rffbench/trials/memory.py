@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.errors import MemoryBudgetError
 from rffbench.io.process import free_memory
@@ -13,7 +10,6 @@ from rffbench.solvers.base import default_block_rows
 from rffbench.trials.spec import TrialSpec
 
 EFFECTIVE_ROWS = 1000  # training rows, in their random order, whose mean ‖z(x)‖² scales the effective λ
-MEGABYTE = 10**6
 
 
 def bytes_to_plan_with(limit: int | None, columns: int) -> int | None:
@@ -37,16 +33,3 @@ def check_measuring(spec: TrialSpec, n: int, columns: int, free: int | None) -> 
     """MemoryBudgetError if ``free`` bytes are too few to measure."""
     if free is not None and (needed := measuring_bytes(spec, n, columns)) > free:
         raise MemoryBudgetError(f"measuring a map of {columns} columns", needed, free)
-
-
-@contextmanager
-def in_figures_of_the_process(limit: int | None, free: int | None) -> Iterator[None]:
-    """A context in which a MemoryBudgetError about the ``free`` bytes becomes one about the whole process and its
-    ``limit``."""
-    try:
-        yield
-    except MemoryBudgetError as error:
-        if limit is None or free is None:
-            raise
-        needed = -(-(error.needed + limit - free) // MEGABYTE) * MEGABYTE  # rounded up, as it will be written
-        raise MemoryBudgetError(f"{error.what}, with all that its process holds,", needed, limit) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,12 +17,12 @@ from sklearn.base import clone
 from rffbench import data, flaws
 from rffbench.arguments.parameters import is_rule
 from rffbench.arguments.rowsource import Stopwatch, row_blocks
-from rffbench.arguments.seeds import feature_stream, generator, split_stream, watching_global_generators
+from rffbench.arguments.seeds import generator, split_stream, watching_global_generators
 from rffbench.data import Split
 from rffbench.data.split import held_out_rows
-from rffbench.errors import ConfigError, DataError, is_ctrl_c
-from rffbench.features import make_features
-from rffbench.features.base import fitted, mapped
+from rffbench.errors import DataError, is_ctrl_c
+from rffbench.features import build_map
+from rffbench.features.base import check_finite, fitted, mapped
 from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import Kernel, kernel_argument, make_kernel
 from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
@@ -30,7 +30,7 @@ from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.plugins import ownfile
 from rffbench.plugins.parts import declared
-from rffbench.solvers import NONE, make_solver
+from rffbench.solvers import NONE, build_solver
 from rffbench.solvers.base import class_targets, default_block_rows
 from rffbench.solvers.platt import by_class
 from rffbench.solvers.ridge.fold_statistics import Accuracy, penalty
@@ -47,7 +47,7 @@ from rffbench.trials.guards import (
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.memory import EFFECTIVE_ROWS
 from rffbench.trials.metrics import CURVES, MEASURES, described, metrics_of
-from rffbench.trials.scores import Predictions, computed, described_scores, platt, score
+from rffbench.trials.scores import Predictions, Score, computed, described_scores, further_scores, platt
 from rffbench.trials.seconds import Timer, either
 from rffbench.trials.spec import TrialResult, TrialSpec
 
@@ -80,8 +80,7 @@ class Problem:
         trigonometric.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
         triangles.warm_up()
         subsample, second = (partial(_points_of, spec, measured.index, stream, name) for name in SAMPLES)
-        if spec.kernel_source and ownfile.source_hash(spec.kernel["name"]) != spec.kernel_source:
-            raise ConfigError(f"{ownfile.portable(spec.kernel['name'])} has been edited since the run started")
+        ownfile.check_unedited(str(spec.kernel["name"]), [spec.kernel_source])
         kernel, gamma = kernel_argument(spec.kernel), spec.kernel["gamma"]
         try:
             if gamma is None:
@@ -112,6 +111,10 @@ class Problem:
         more than two classes."""
         return _learnt(np.asarray(self.split.y_train), self.labels)
 
+    def targets_of(self, spec: TrialSpec) -> Any:
+        """What the trial is fitted to: y, or `targets` without a solver."""
+        return self.targets if spec.learner is None else self.split.y_train
+
     @property
     def targets(self) -> Any:
         """The targets for a map that is fitted without a solver: y, with more than two classes as integers, so that
@@ -130,18 +133,18 @@ class Problem:
 
     def features(self, spec: TrialSpec) -> Any:
         """The spec's feature map, not yet fitted, on the random stream that pairs the methods; None without one."""
-        if spec.source and ownfile.source_hash(spec.features["name"]) != spec.source:
-            raise ConfigError(f"{ownfile.portable(spec.features['name'])} has been edited since the run started")
-        return make_features(
-            spec.features, kernel=self.kernel, gamma=self.gamma,
-            n_features=spec.n_features, count=spec.count, random_state=_stream(spec),
+        return build_map(
+            spec.map, kernel=self.kernel, gamma=self.gamma, n_features=spec.n_features, count=spec.count,
+            random_state=spec.stream,
         )  # fmt: skip
 
     def solver(self, spec: TrialSpec, features: Any, memory: int | None = None) -> Any:
-        """The spec's solver on ``features``, not yet fitted, within ``memory`` bytes."""
-        return make_solver(
-            spec.solver, task=self.split.task, features=features, memory=memory, kernel=self.kernel,
-            gamma=self.gamma, n_features=spec.n_features, random_state=_stream(spec), device=spec.device,
+        """The spec's solver on ``features``, not yet fitted, within ``memory`` bytes; `MapAlone` if it has none."""
+        if spec.learner is None:
+            return MapAlone(features)
+        return build_solver(
+            spec.learner, task=self.split.task, features=features, memory=memory, kernel=self.kernel,
+            gamma=self.gamma, n_features=spec.n_features, random_state=spec.stream, device=spec.device,
         )  # fmt: skip
 
     def predict(self, solver: Any) -> tuple[NDArray, float]:
@@ -201,12 +204,10 @@ class Problem:
         """The test metrics of the task."""
         return metrics.scored(self.split.task, self.split.y_test, predicted)
 
-    def more_scores(self, spec: TrialSpec, solver: Any, predicted: NDArray) -> dict[str, float]:
-        """The spec's further scores of the predictions, as far as they are for this task."""
-        for name in filter(ownfile.is_own, spec.scores):
-            if spec.score_sources and ownfile.source_hash(name) not in spec.score_sources:
-                raise ConfigError(f"{ownfile.portable(name)} has been edited since the run started")
-        wanted = {name: each for name in spec.scores if (each := score(name)).task == self.split.task}
+    def more_scores(
+        self, spec: TrialSpec, wanted: Mapping[str, Score], solver: Any, predicted: NDArray
+    ) -> dict[str, float]:
+        """The ``wanted`` scores, by name, of the predictions of the spec's ``solver``."""
         needs = {each.needs for each in wanted.values()}
         found = Predictions(np.asarray(self.split.y_test), predicted, self.labels)
         if declared(solver, "predict_proba") and needs - {"labels"}:
@@ -215,7 +216,7 @@ class Problem:
             found.scores = by_class(solver.decision_function(self.split.X_test))
             if "probabilities" in needs:
                 found.probabilities = self._calibrated(spec, solver)(found.scores)
-        return {each.metric.name: computed(name, found) for name, each in wanted.items()}
+        return {each.metric.name: computed(name, each, found) for name, each in wanted.items()}
 
     def _calibrated(self, spec: TrialSpec, solver: Any) -> Callable[[NDArray], NDArray[np.float64]]:
         """Platt's sigmoid for the solver's scores. The solver is fitted again, with the λ that it chose, without the
@@ -241,7 +242,8 @@ class Problem:
         if predicted is not None and set(spec.flaws) & set(flaws.OF_SCORES):
             found = by_class(solver.decision_function(self.split.X_test))
             predicted = flaws.with_flawed_scores(spec.flaws, predicted, found, np.asarray(self.labels))
-        scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, solver, predicted)
+        wanted = further_scores(spec.scores, spec.score_sources, self.split.task)
+        scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, wanted, solver, predicted)
         scores = scores | own | numbers
         if len(cv_error := declared(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
@@ -254,7 +256,7 @@ class Problem:
             curves = self._path_curves(spec, solver, scale)
         return TrialResult(
             spec, "ok", scores, seconds, lambda_=lambda_, curves=curves,
-            own_metrics=described(features) | described(solver) | described_scores(spec.scores, scores),
+            own_metrics=described(features) | described(solver) | described_scores(wanted, scores),
             solved=_how_solved(solver),
             edges=edges_of_solver(solver), fold_errors=chosen_fold_errors(solver),
             columns=None if features is None else columns_of(features),
@@ -353,6 +355,24 @@ class Problem:
         return Points(X, make_kernel(self.kernel, self.gamma), y, learnt, second and (lambda: rows[second()]))
 
 
+class MapAlone:
+    """Stands in for a missing solver: fits a map and applies it to the rows, to time it."""
+
+    def __init__(self, features: Any) -> None:
+        self.features = features
+
+    def fit(self, X: Any, y: NDArray) -> MapAlone:
+        with Stopwatch(X) as watch:
+            self.features_ = fitted(self.features, X, y)
+        rows = default_block_rows(self.features.n_components)
+        for start in range(0, X.shape[0], rows):
+            with watch:
+                Z = mapped(self.features_, X[start : start + rows], columns_of(self.features_))
+            check_finite(self.features_, Z)
+        self.timing_ = {"feature_s": watch.seconds, "gram_s": 0.0, "solve_s": 0.0}
+        return self
+
+
 def _learnt(y: NDArray, labels: NDArray | None) -> NDArray[np.float64]:
     """Targets as the columns that ridge learns."""
     if labels is not None:
@@ -398,10 +418,6 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
             else:
                 fill(block, buffers[shape][: len(block)])
     return watch.seconds
-
-
-def _stream(spec: TrialSpec) -> SeedSequence:
-    return feature_stream(spec.seed, spec.dataset, spec.trial, ownfile.portable(spec.kernel["name"]))
 
 
 _warm: set[tuple[type, str]] = set()

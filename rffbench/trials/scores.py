@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.plugins.ownfile import portable
+from rffbench.plugins.ownfile import check_unedited, portable
 from rffbench.plugins.parts import TASKS, Task, declared
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
@@ -202,9 +202,17 @@ def score(name: str) -> Score:
     return own
 
 
-def computed(name: str, found: Predictions) -> float:
-    """The score called ``name`` of predictions; ValueError, with its name, unless it is a finite number."""
-    value = score(name).compute(found)
+def further_scores(names: Sequence[str], sources: Sequence[str], task: Task) -> dict[str, Score]:
+    """The scores of these ``names`` that are for ``task``, by name. ConfigError if a user's own file is none of the
+    ``sources``, whose hashes were recorded when the run started."""
+    for name in names:
+        check_unedited(name, sources)
+    return {name: found for name in names if (found := score(name)).task == task}
+
+
+def computed(name: str, of: Score, found: Predictions) -> float:
+    """The score ``of`` predictions, called ``name``; ValueError, with its name, unless it is a finite number."""
+    value = of.compute(found)
     if not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"the score {portable(name)} must be a finite number, got {value!r}")
     return float(value)
@@ -221,9 +229,10 @@ def metrics_of(task: Task) -> list[str]:
     return [name for name, metric in METRICS.items() if task_of(metric) in (None, task)]
 
 
-def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:
-    """Title, unit and better direction, by name, of the measured scores of users' own files, for a trial's row."""
-    own = [score(name).metric for name in names if name not in SCORES]
+def described_scores(scores: Mapping[str, Score], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:
+    """Title, unit and better direction, by name, of those measured ``scores`` that are of users' own files, for a
+    trial's row."""
+    own = [each.metric for name, each in scores.items() if name not in SCORES]
     return {
         metric.name: {"title": metric.title, "unit": metric.unit, "better": metric.better}
         for metric in own

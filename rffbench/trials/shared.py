@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from rffbench.arguments.rowsource import Stopwatch
 from rffbench.arguments.seeds import seed_sequence
-from rffbench.features.base import naming_who_writes
 from rffbench.features.hooks import hook
 from rffbench.features.weighted.pool import PooledFeatures, Selection, whole_pool
 from rffbench.io.process import Contention, free_memory
@@ -33,7 +32,7 @@ from rffbench.solvers.base import default_block_rows, less_origin, target_origin
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
-from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
+from rffbench.trials.guards import against_faulty_parts
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.problem import Problem, mapping_seconds
 from rffbench.trials.seconds import either
@@ -90,11 +89,8 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
                 try:
                     split = problem.split
                     with (
-                        naming_whose_code(spec, features, pool),
-                        naming_who_writes(features, pool),
-                        leaving_global_seeds(features, split.X_train, split.y_train),
                         leaving_others_alone(spec, problem),
-                        keeping_warnings() as caught,
+                        against_faulty_parts(spec, features, pool, split.X_train, split.y_train) as caught,
                     ):
                         result = pool.measure(spec, features, channel.memory_limit)
                     result.warnings = caught

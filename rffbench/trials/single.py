@@ -9,21 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rffbench.arguments.rowsource import Stopwatch, clock, since
+from rffbench.arguments.rowsource import clock, since
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import check_finite, fitted, mapped, naming_who_writes
-from rffbench.features.hooks import columns_of, makes_sparse
+from rffbench.features.hooks import makes_sparse
 from rffbench.io.process import Contention, OwnMemory, touch_memory
 from rffbench.solvers import NONE
-from rffbench.solvers.base import default_block_rows
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
-from rffbench.trials.guards import (
-    keeping_warnings,
-    leaving_global_seeds,
-    naming_whose_code,
-    seconds_of,
-)
-from rffbench.trials.memory import bytes_to_plan_with, check_measuring, in_figures_of_the_process
+from rffbench.trials.guards import against_faulty_parts, seconds_of
+from rffbench.trials.memory import bytes_to_plan_with, check_measuring
 from rffbench.trials.problem import Problem, warm_up
 from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
@@ -40,15 +33,14 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     """
     problem = problem or Problem.of(spec)
     features, solver, free = _ready(spec, problem, memory)
-    with (
-        in_figures_of_the_process(memory, free),
-        naming_whose_code(spec, features, solver),
-        naming_who_writes(features, solver),
-    ):
+    X, y = problem.split.X_train, problem.targets_of(spec)
+    with against_faulty_parts(spec, features, solver, X, y, (memory, free)) as caught:
         if features is not None:
-            check_measuring(spec, len(problem.split.X_train), features.n_components, free)
+            check_measuring(spec, len(X), features.n_components, free)
         predicted, seconds = _fit(spec, problem, features, solver)
-        return problem.result(spec, solver, predicted, seconds)
+        result = problem.result(spec, solver, predicted, seconds)
+    result.warnings = caught
+    return result
 
 
 def _ready(spec: TrialSpec, problem: Problem, memory: int | None) -> tuple[Any, Any, int | None]:
@@ -62,8 +54,8 @@ def _fit(spec: TrialSpec, problem: Problem, features: Any, solver: Any) -> tuple
     """Fit the solver, and predict the test rows if that is timed here; the predictions and the seconds."""
     split, seconds, predicted = problem.split, dict[str, Any](shared=False), None
     watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
-    y = problem.targets if spec.solver["name"] == NONE else split.y_train
-    with Contention() as contention, leaving_global_seeds(features, split.X_train, y):
+    y = problem.targets_of(spec)
+    with Contention() as contention:
         started = clock()
         solver.fit(split.X_train, y, **watched)
         whole_s = since(started)
@@ -76,8 +68,6 @@ def ready_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int |
     """The spec's solver, not yet fitted, with its map's code compiled."""
     if features is not None:
         warm_up(features, problem.split.X_train.dtype)
-    if spec.solver["name"] == NONE:
-        return _MapAlone(features)
     return problem.solver(spec, features, memory)
 
 
@@ -116,9 +106,7 @@ def _result(spec: TrialSpec, problem: Problem, channel: Channel) -> TrialResult:
     around, own = (Contention(), OwnMemory()) if spec.timing == "exclusive" else (None, None)
     with around or nullcontext(), own or nullcontext():
         channel.begin(spec)
-        with keeping_warnings() as caught:
-            result = run_trial(spec, problem, memory=channel.memory_limit)
-        result.warnings = caught
+        result = run_trial(spec, problem, memory=channel.memory_limit)
     if own is not None and own.bytes is not None:
         result.metrics["own_memory_bytes"] = float(own.bytes)
     if around is not None:
@@ -134,10 +122,8 @@ def _repeated(
     every = [first]
     while spec.device == "cpu" and len(every) < MOST_FITS and sum(map(_whole, every)) < LONG_S:
         features, solver, free = _ready(spec, problem, memory)
-        with (
-            around, keeping_warnings(), in_figures_of_the_process(memory, free),
-            naming_whose_code(spec, features, solver),
-        ):  # fmt: skip
+        X, y = problem.split.X_train, problem.targets_of(spec)
+        with around, against_faulty_parts(spec, features, solver, X, y, (memory, free)):
             every.append(_fit(spec, problem, features, solver)[1])
     parts = [name for name in first if name.endswith("_s")]
     seconds: dict[str, Any] = {name: float(median([each[name] for each in every])) for name in parts}
@@ -160,21 +146,3 @@ def _contended_around(trial: Contention) -> bool | None:
         with trial:
             sleep(left)
     return trial.contended
-
-
-class _MapAlone:
-    """Stands in for a missing solver: fits a map and applies it to the rows, to time it."""
-
-    def __init__(self, features: Any) -> None:
-        self.features = features
-
-    def fit(self, X: Any, y: NDArray) -> _MapAlone:
-        with Stopwatch(X) as watch:
-            self.features_ = fitted(self.features, X, y)
-        rows = default_block_rows(self.features.n_components)
-        for start in range(0, X.shape[0], rows):
-            with watch:
-                Z = mapped(self.features_, X[start : start + rows], columns_of(self.features_))
-            check_finite(self.features_, Z)
-        self.timing_ = {"feature_s": watch.seconds, "gram_s": 0.0, "solve_s": 0.0}
-        return self

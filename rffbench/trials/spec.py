@@ -11,10 +11,16 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
+from numpy.random import SeedSequence
+
 from rffbench import __version__
+from rffbench.arguments.seeds import feature_stream
+from rffbench.features import map_recipe
 from rffbench.flaws import Flaw
 from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
+from rffbench.plugins.recipe import Recipe
+from rffbench.solvers import NONE, solver_recipe
 
 if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer
@@ -114,6 +120,26 @@ class TrialSpec:
         exclusive = stored.pop("exclusive", False)
         timing: Timing = next((timing for timing, value in STORED.items() if value == exclusive), "shared")
         return cls(**stored, timing=timing)
+
+    @cached_property
+    def map(self) -> Recipe | None:
+        """What builds the feature map; None without one. Found and checked once; ConfigError if the user's own file was
+        edited since the run started."""
+        ownfile.check_unedited(str(self.features["name"]), [self.source])
+        return map_recipe(self.features)
+
+    @cached_property
+    def learner(self) -> Recipe | None:
+        """What builds the solver; None without one. Found and checked once."""
+        return None if self.solver["name"] == NONE else solver_recipe(self.solver, self.device)
+
+    @property
+    def stream(self) -> SeedSequence:
+        """The random stream that pairs the methods: maps and solvers of one kernel and trial draw the same numbers."""
+        return feature_stream(self.seed, self.dataset, self.trial, ownfile.portable(str(self.kernel["name"])))
+
+    def __getstate__(self) -> dict[str, Any]:  # a process that gets the spec finds a user's class by itself
+        return {name: value for name, value in vars(self).items() if name not in ("map", "learner")}
 
     @cached_property
     def key(self) -> Key:

@@ -292,16 +292,17 @@ def test_an_error_in_a_plug_in_s_map_says_which_line_too(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     registry = module.Registry("feature map", {}, "", common=(), none="")
     monkeypatch.setattr(module, "entry_points", lambda group: [EntryPoint("fit", "faulty_package:FailsInFit", group)])
-    features = registry.make("fit", {})
+    recipe = registry.recipe("fit", {})
+    features = recipe.make()
     with pytest.raises(AttributeError) as caught:
         features.fit(np.eye(2))
-    assert registry.blame("fit", caught.value, features) == (
+    assert recipe.blame(caught.value, features) == (
         f"feature map 'fit': in fit, {tmp_path / 'faulty_package.py'}, line {line_of('X.nonesuch', FAULTY)}: "
         "AttributeError: 'numpy.ndarray' object has no attribute 'nonesuch'"
     )
     with pytest.raises(KeyError) as elsewhere:
         {}["x"]
-    assert registry.blame("fit", elsewhere.value, features) == ""
+    assert recipe.blame(elsewhere.value, features) == ""
 
 
 def test_checking_a_method_says_which_line_fails(rffbench, tmp_path):

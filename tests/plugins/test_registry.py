@@ -278,7 +278,7 @@ def test_a_package_that_cannot_be_loaded_is_named_where_it_is_used_and_in_listin
     rows = {row["name"]: row for row in features.describe()}
     assert problem in rows["broken"]["summary"]
     assert rows["fourier"]["parameters"]
-    assert features.MAPS.make("fourier", {}, n_components=4).n_components == 4
+    assert features.MAPS.recipe("fourier", {}).make(n_components=4).n_components == 4
 
 
 def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused(tmp_path, monkeypatch):
@@ -294,8 +294,8 @@ def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused
             with pytest.raises(
                 ConfigError, match=rf"'./stays.py:{name}': in __del__: .*, line 4: it is not done after"
             ):
-                features.MAPS.make(reference, {})
-    assert features.MAPS.make(f"{tmp_path / 'stays.py'}:Goes", {}).gone == [1]
+                features.MAPS.recipe(reference, {}).make()
+    assert features.MAPS.recipe(f"{tmp_path / 'stays.py'}:Goes", {}).make().gone == [1]
 
 
 def test_a_package_that_describes_itself_wrongly_does_not_stop_the_listing(monkeypatch, tmp_path):
