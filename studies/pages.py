@@ -24,6 +24,7 @@ import jinja2
 from studies import evidence, figures
 
 ROOT = Path(__file__).resolve().parent.parent
+ADVICE = "choose-a-map.md"  # of the board, but not among its pages
 WRITTEN = "<!-- Written from {source} by `make reproduction`: change that file. -->\n"
 
 
@@ -47,8 +48,11 @@ def sources() -> dict[Path, Path]:
 
 
 def page_of(source: Path) -> Path:
-    """docs/reproduction/<paper>.md for a paper's page.md, else docs/<name>.md."""
-    return ROOT / "docs" / (f"reproduction/{source.parent.name}.md" if is_of_paper(source) else source.name)
+    """docs/reproduction/<paper>.md for a paper's page.md, docs/board/ for the board's; else docs/<name>.md."""
+    if is_of_paper(source):
+        return ROOT / "docs" / "reproduction" / f"{source.parent.name}.md"
+    folder = "board" if source.parent.name == "board" and source.name != ADVICE else ""
+    return ROOT / "docs" / folder / source.name
 
 
 def is_of_paper(source: Path) -> bool:
@@ -105,7 +109,7 @@ def written() -> dict[Path, str]:
         texts[page] = rendered(source)
         if is_of_paper(source) and (cells := evidence.every_cell(source.parent.name)):
             texts[page.with_suffix(".csv")] = cells
-    others = [page for place in ("README.md", "docs/*.md", "docs/board/*.md") for page in ROOT.glob(place)]
+    others = [page for place in ("README.md", "docs/*.md") for page in ROOT.glob(place)]
     with_marks = [page for page in others if page not in texts and IN_PLACE.search(page.read_text(encoding="utf-8"))]
     return texts | {page: with_tables(page) for page in with_marks}
 

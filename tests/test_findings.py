@@ -13,7 +13,7 @@ MODULES = [
     for path in sorted((Path(__file__).parent / "findings").glob("*.py"))
 ]
 
-LONG = {f"tests.findings.{name}" for name in ("board", "landmarks")}  # intervals over many trials
+LONG = {f"tests.findings.{name}" for name in ("landmarks",)}  # intervals over many trials
 
 
 def marked(finding):

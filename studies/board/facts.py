@@ -11,12 +11,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+import rffbench
 from rffbench import load_card
 from rffbench.stats import BASELINE, Cost, Summary, cost_ratios, losses, percent, summaries
-from studies.board import tables
+from studies.board import confirm_columns, tables
 from studies.board.columns import needed_table
-from studies.board.registered import OF_KERNEL
+from studies.board.registered import COLUMNS, OF_KERNEL
 from studies.board.standing import Board, load_board, shape
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -149,10 +151,84 @@ def losses_of(method: str, columns: int = 512) -> int:
     return int((rows[rows["method"] == method].groupby("dataset")["gain"].mean() < 0).sum())
 
 
-FACTS = {
-    name: globals()[name]
-    for name in (
-        "gain", "verdict", "at_seconds", "verdict_at_seconds", "any_gains_at_seconds", "within", "choice",
-        "seconds_over_fourier", "without_a_map", "losses_of", "GAUSSIAN", "FOURIER", "KERNELS_AND_MAPS",
-    )
-}  # fmt: skip
+# ---- How many columns are enough, and the small board ----------------------------------------------------------------
+
+LARGE = ("pumadyn32nm", "naval-compressor", "ujiindoorloc")  # with 800 test rows or more
+SMALL = ("airfoil", "concrete", "energy", "housing", "yacht-resistance", "breast-cancer")
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What the rule for the number of columns said of data that is not on the board: a row for each trial of a map."""
+
+    rows: pd.DataFrame
+
+    @property
+    def _known(self) -> pd.DataFrame:
+        return self.rows[self.rows["answers"]]
+
+    @property
+    def answers(self) -> int:
+        return len(self._known)
+
+    @property
+    def answered(self) -> float:
+        """The share of the trials that have an answer."""
+        return self.answers / len(self.rows)
+
+    @property
+    def share(self) -> float:
+        """Of the answers, the share whose interval holds the true number."""
+        return float(self._known["holds"].mean())
+
+    @property
+    def held(self) -> str:
+        return f"{self._known['holds'].sum()} of {self.answers}"
+
+    @property
+    def missed(self) -> list[str]:
+        """The datasets on which an interval misses the true number."""
+        return list(dict.fromkeys(self._known.loc[~self._known["holds"].astype(bool), "dataset"]))
+
+    @property
+    def error(self) -> float:
+        """How far the rule's loss at four times the size is off, in % of the gain: the median over trials."""
+        return 100 * float(self.rows["error"].median())
+
+    def known(self, dataset: str) -> int:
+        """How many answers are of a dataset."""
+        return int((self._known["dataset"] == dataset).sum())
+
+
+@cache
+def confirmed(largest: int | None = None, on: tuple[str, ...] = (*LARGE, *SMALL)) -> Confirmation:
+    """From sizes up to ``largest``, or from all; of maps whose gain is known well enough."""
+    found = confirm_columns.answers()
+    found = found[found["usable"] & found["dataset"].isin(on)]
+    return Confirmation(found if largest is None else found[found["largest"] == largest])
+
+
+def trials_of_each() -> list[int]:
+    """How many trials a dataset of the confirmation has: each number once."""
+    return sorted(set(confirm_columns.answers().groupby("dataset")["trial"].nunique()))
+
+
+def with_most_columns() -> list[str]:
+    """The datasets of the confirmation that have 4,096 columns."""
+    found = confirm_columns.answers()
+    return sorted(set(found.loc[found["most"] == 4096, "dataset"]))
+
+
+def small_board() -> str:
+    """The table of the small board."""
+    return rffbench.load(RESULTS / "board-small").gains().to_markdown().strip()
+
+
+def seconds_of_small() -> float:
+    """What the trials of the small board took on the whole board, with two workers."""
+    small = rffbench.load(RESULTS / "board-small")
+    cells = small.trials[["dataset", "method", "n_features", "trial"]]
+    same = board().scores.trials.merge(cells[cells["n_features"] > 1])
+    of_map = same[["feature_s", "fit_s", "predict_s"]].sum(axis=1)
+    once = same["bandwidth_s"].where(same["n_features"] == COLUMNS, 0)  # σ is chosen once for all sizes
+    return float((of_map + once).sum()) / 2

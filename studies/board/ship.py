@@ -1,12 +1,11 @@
 """Ship the boards: python -m studies.board.ship
 
 Writes what `rffbench board` shows without results, and beside your own map: the first tables of results/board, and the
-losses and costs of results/board-small and results/board; and the tables of docs/board/small.md.
+losses and costs of results/board-small and results/board.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,17 +19,9 @@ from studies.board.standing import load_board
 from studies.board.tables import first_lines, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "board" / "small.md"
 FOLDER = ROOT / "results" / "board-small"
 SHIPPED = ROOT / "rffbench" / "report" / "board"
 COSTS: tuple[Cost, ...] = ("fit", "memory")  # of one fit alone: the same on both boards
-TABLES = re.compile(r"(<!-- board -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def page(text: str, folder: Path = FOLDER) -> str:
-    """The text of the page with the table of the results in ``folder``."""
-    table = rffbench.load(folder).gains().to_markdown()
-    return TABLES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", text)
 
 
 def ship(results: Results, path: Path, costs: Mapping[Cost, pd.DataFrame] | None = None) -> None:
@@ -58,4 +49,3 @@ if __name__ == "__main__":
     ship(rffbench.load(FOLDER), SHIPPED / "board-small.csv.gz", of_board)
     ship(board.scores, SHIPPED / "board.csv.gz", of_board)
     ship_tables([first_lines(board), verdicts(board)], SHIPPED / "board.tables.jsonl")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

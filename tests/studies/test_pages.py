@@ -44,12 +44,12 @@ def test_a_name_that_no_study_has_is_refused(tmp_path, monkeypatch):
 
 def test_a_page_that_differs_is_named_and_then_written(tmp_path, monkeypatch, capsys):
     path = source(tmp_path, monkeypatch, "# A page\n")
-    (tmp_path / "docs").mkdir()
-    assert (pages.main(check=True), (tmp_path / "docs" / "page.md").exists()) == (1, False)
-    assert "docs/page.md: out of date" in capsys.readouterr().out
+    (tmp_path / "docs" / "board").mkdir(parents=True)
+    assert (pages.main(check=True), (tmp_path / "docs" / "board" / "page.md").exists()) == (1, False)
+    assert "docs/board/page.md: out of date" in capsys.readouterr().out
     assert pages.main(check=False) == 0
-    assert (tmp_path / "docs" / "page.md").read_text().endswith("# A page\n")
-    assert path.name in (tmp_path / "docs" / "page.md").read_text()  # says where it is changed
+    assert (tmp_path / "docs" / "board" / "page.md").read_text().endswith("# A page\n")
+    assert path.name in (tmp_path / "docs" / "board" / "page.md").read_text()  # says where it is changed
     assert pages.main(check=True) == 0
 
 
