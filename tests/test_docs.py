@@ -9,34 +9,16 @@ from importlib import import_module
 from pathlib import Path
 
 import click
-import pandas as pd
 import pytest
 
 import rffbench
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.features import FEATURES
-from rffbench.trials.single import run_trial
-from scripts import fold_choices
-from tests.helpers.small_trials import spec
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/reproduction")]
 PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
-
-
-def test_the_distances_of_fold_choices_are_those_of_its_trials():
-    folder = ROOT / "results" / fold_choices.NAME
-    assert fold_choices.page(pd.read_csv(folder / "folds.csv")) == (folder / "folds.md").read_text()
-
-
-def test_fold_choices_finds_the_accuracy_of_the_solver_and_what_another_choice_would_give(embedded, one_thread):
-    solver = {"name": "ridge", "lambda": [1e-3, 1.0, 1e3], "folds": 5, "scoring": "accuracy", "lambda_scale": 1}
-    one = spec(n_features=4, solver=solver)
-    found = fold_choices.measure(one)
-    assert len(found) == len(fold_choices.CHOICES) == 24
-    assert found[fold_choices.CHOICES[0]] == run_trial(one).metrics["accuracy"]
-    assert len(set(found.values())) > 1
 
 
 def links(page):

@@ -151,7 +151,7 @@ class Experiment(Strict):
     )
     flaws: FlawsByDataset = Field(
         default={DEFAULT: []},
-        description="Flaws of a released protocol, run on purpose, to be held to its numbers: last-class-lost (no row "
+        description="Flaws of a protocol, run on purpose, to be held to its numbers: last-class-lost (no row "
         "is given it), zero-scores-wrong (a row whose scores are all 0 is an error), test-rows-appended (to the rows "
         "that are split, a test part is added 1 to 20 times) and test-rows-scaled-apart (all numbers are "
         "standardised by one mean and deviation of their own part). Per dataset, and per method, too.",

@@ -15,7 +15,6 @@ from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
 from rffbench.features.hooks import hook
-from rffbench.flaws import check_flaws
 from rffbench.io.text import plural
 from rffbench.io.yamlfile import Misplaced
 from rffbench.kernels import kernel_argument, kernel_of
@@ -30,6 +29,7 @@ from rffbench.solvers import (
     make_solver,
     uses_kernel,
 )
+from rffbench.trials.flaws import check_flaws
 from rffbench.trials.metrics import CURVES, check_measurable
 from rffbench.trials.scores import check_given
 

@@ -28,9 +28,9 @@ from pydantic import (
 )
 
 from rffbench.errors import ConfigError, RffbenchError, unknown
-from rffbench.flaws import Flaw
 from rffbench.io.text import BYTES, SECONDS, number, quantity
 from rffbench.io.yamlfile import Misplaced, pattern, shown
+from rffbench.trials.flaws import Flaw
 
 MOST_FEATURES = 1_000_000  # 256 rows with this many columns are 4 GB
 Value = TypeVar("Value", bound=Hashable)

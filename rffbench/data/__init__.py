@@ -115,7 +115,7 @@ def train_test(
     ``train_rows`` keeps the first of them. ``held_out`` is a share of the training rows, the last of them, which
     replaces the test rows, so that a choice by its score uses no test row. ``split`` replaces the card's rule. A
     regression's ``target`` is as given, or standard: less the mean of the training rows' targets, over their standard
-    deviation (n in the divisor). ``flaws`` are those of `rffbench.flaws` that concern rows.
+    deviation (n in the divisor). ``flaws`` are those of `rffbench.trials.flaws` that concern rows.
     """
     data = load(name, data_hash)
     card, apart = with_split(data.card, split), "test-rows-scaled-apart" in flaws

@@ -55,7 +55,7 @@ def appended_rows(card: Card, seed: int, trial: int) -> tuple[int, int]:
 
 
 def split_appended(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `split_rows` by the rule ``random``, with the flaw ``test-rows-appended`` (`rffbench.flaws`).
+    """As `split_rows` by the rule ``random``, with the flaw ``test-rows-appended`` (`rffbench.trials.flaws`).
 
     The rows are the training part of a first split, of each trial its own, and its test part `times_appended` times.
     They are split at random, in the card's shares, so that a row may be in both parts.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
-from rffbench import data, flaws
+from rffbench import data
 from rffbench.arguments.parameters import is_rule
 from rffbench.arguments.rowsource import Stopwatch, row_blocks
 from rffbench.arguments.seeds import generator, split_stream, watching_global_generators
@@ -35,7 +35,7 @@ from rffbench.solvers.base import class_targets, default_block_rows
 from rffbench.solvers.platt import by_class
 from rffbench.solvers.ridge.fold_statistics import Accuracy, penalty
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR
-from rffbench.trials import metrics
+from rffbench.trials import flaws, metrics
 from rffbench.trials.edges import chosen_fold_errors, edges_of_solver
 from rffbench.trials.guards import (
     GuardedRows,

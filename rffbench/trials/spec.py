@@ -16,11 +16,11 @@ from numpy.random import SeedSequence
 from rffbench import __version__
 from rffbench.arguments.seeds import feature_stream
 from rffbench.features import map_recipe
-from rffbench.flaws import Flaw
 from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
 from rffbench.plugins.recipe import Recipe
 from rffbench.solvers import NONE, solver_recipe
+from rffbench.trials.flaws import Flaw
 
 if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer
@@ -62,7 +62,7 @@ class TrialSpec:
       part if ``kernel_error_rows`` is 'test'. ``scores``: further scores of the predictions (`rffbench.trials.scores`).
     - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.tasks.with_fitted`), and
       ``parameters_hash`` the SHA-256 of its content.
-    - ``flaws``: flaws of a released protocol that are run on purpose (`rffbench.flaws`).
+    - ``flaws``: flaws of a protocol that are run on purpose (`rffbench.trials.flaws`).
     - ``timing``: the comparable seconds. Keys and rows have it as ``exclusive``: false, true or ``features``.
     - ``source``, ``kernel_source``, ``score_sources``: the SHA-256 of a user's own file with the map, kernel or scores.
       ``features``, ``kernel`` and ``scores`` have the file's path; the key and the row have its name.

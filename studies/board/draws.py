@@ -8,7 +8,7 @@ from studies.board.registered import DRAWS
 from studies.board.standing import Board
 
 DISTINCT = "distinct-columns.csv"
-"""What scripts/distinct_columns.py writes beside the scores: dataset, method, columns, and how many are distinct."""
+"""What distinct_columns.py writes beside the scores: dataset, method, columns, and how many are distinct."""
 
 
 def distinct(board: Board) -> pd.DataFrame | None:

@@ -1,9 +1,9 @@
 """docs/landmarks.md: the whole page is written from results/landmarks."""
 
-from scripts.landmarks import Measured, page
+from studies.landmarks.__main__ import Measured, page
 from tests.helpers.findings import finding
 
-PAGE_OF_LANDMARKS = "docs/landmarks.md"  # python scripts/landmarks.py writes it
+PAGE_OF_LANDMARKS = "docs/landmarks.md"  # python -m studies.landmarks writes it
 
 
 @finding(PAGE_OF_LANDMARKS)

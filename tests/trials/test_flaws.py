@@ -12,8 +12,8 @@ from rffbench.config.costs import train_rows as rows_to_train
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card, with_split
 from rffbench.errors import ConfigError
-from rffbench.flaws import NAMES, with_flawed_scores
 from rffbench.io.yamlfile import Misplaced
+from rffbench.trials.flaws import NAMES, with_flawed_scores
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import spec

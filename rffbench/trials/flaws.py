@@ -1,7 +1,7 @@
-"""Flaws of released protocols, which a config runs on purpose under ``flaws``, to see what they are worth.
+"""Flaws of a protocol, which a config runs on purpose under ``flaws``, to see what they are worth.
 
-A paper's number often comes from code that does more, or less, than its text says. With the flaw a run is held to the
-released number; without it, to the text. The difference is the flaw's.
+A reported number often comes from code that does more, or less, than its text says. With the flaw a run is held to the
+reported number; without it, to the text. The difference is the flaw's.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from rffbench.errors import ConfigError
 
 Flaw = Literal["last-class-lost", "zero-scores-wrong", "test-rows-appended", "test-rows-scaled-apart"]
-"""- ``last-class-lost``: no row is given the last of three or more classes (Wu et al. 2016 on letter, whose classes
-  begin at 1 where the code has a column for each class from 0 on).
-- ``zero-scores-wrong``: a row whose scores are all 0 counts as an error, whatever its class (Wu et al. 2016: a test row
-  that shares no bin with a training row).
+"""- ``last-class-lost``: no row is given the last of three or more classes, as by code that has a column for each class
+  from 0 on where classes begin at 1.
+- ``zero-scores-wrong``: a row whose scores are all 0 counts as an error, whatever its class, such as a test row that
+  shares no bin with a training row.
 - ``test-rows-appended``: the rows that are split are those of a first training part and, 1 to 20 times, those of its
-  test part, so that a test row may be among the training rows (Wacker et al. 2022: a loop over 20 seeds adds the test
-  rows to the training rows at each of them; a trial is a seed of a loop of its own, drawn at random).
+  test part, so that a test row may be among the training rows: a loop over 20 seeds adds the test rows to the training
+  rows at each of them. A trial is a seed of a loop of its own, drawn at random.
 - ``test-rows-scaled-apart``: before the steps of ``preprocess``, the numbers of all columns are standardised by one
-  mean and one deviation, those of the training rows for these, those of the test rows for these (Wacker et al. 2022 on
-  MNIST)."""
+  mean and one deviation, those of the training rows for these, those of the test rows for these."""
 NAMES: tuple[Flaw, ...] = get_args(Flaw)
 OF_SCORES = ("last-class-lost", "zero-scores-wrong")
 RANDOM = ("random", "half")  # rules of splits

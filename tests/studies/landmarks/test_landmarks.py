@@ -1,4 +1,4 @@
-"""What scripts/landmarks.py reads from trials."""
+"""What studies.landmarks reads from trials."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.landmarks import Measured, crossing
+from studies.landmarks.__main__ import Measured, crossing
 
 LOG_SIZES = np.log([64.0, 256.0, 1024.0])
 

@@ -1,4 +1,4 @@
-"""How λ is chosen over folds, does it matter? python scripts/fold_choices.py [--trials N]
+"""How λ is chosen over folds, does it matter? python -m studies.papers.liu2020.fold_choices [--trials N]
 
 Cross-validation leaves choices open that no paper states: how many folds, of rows as they come or drawn anew; accuracy
 averaged over folds or over rows; the smallest or the largest of equally good λ. The protocol of configs/table3.yaml is
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,8 @@ from rffbench.report.frame import load_protocols
 from rffbench.solvers.ridge.fold_statistics import fold_bounds
 from rffbench.trials.problem import Problem
 from rffbench.trials.spec import TrialSpec
+from studies.papers import RESULTS
 
-ROOT = Path(__file__).resolve().parent.parent
 NAME, PROTOCOL = "protocol-search-accuracy", "samples by mapstd, 2σ², accuracy, 5 folds"
 FOLDS, ROWS, MEANS, TIES = (5, 3, 10), ("as they come", "drawn anew"), ("folds", "rows"), ("smallest", "largest")
 CHOICES = list(product(FOLDS, ROWS, MEANS, TIES))
@@ -47,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, help="only the first so many [default: all that the config has]")
     given = parser.parse_args()
-    folder = ROOT / "results" / NAME
+    folder = RESULTS / NAME
     kept = next(results for labels, results in load_protocols(folder) if PROTOCOL in labels.values())
     known = kept.trials.set_index([*CELL, "trial"])["accuracy"]
     rows = []

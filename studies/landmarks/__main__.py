@@ -1,4 +1,4 @@
-"""Write docs/landmarks.md, and its figure, from what was measured: python scripts/landmarks.py [--freeze]
+"""Write docs/landmarks.md, and its figure, from what was measured: python -m studies.landmarks [--freeze]
 
 The trials are those of configs/landmarks.yaml in results/landmarks, and those of configs/landmarks-seconds.yaml in
 results/landmarks-seconds, where there are any. With --freeze the units of the gains are measured first, from the rows
@@ -37,7 +37,7 @@ from rffbench.stats.datasets import bootstrap, signed_rank, wilcoxon_holm
 from rffbench.stats.gain import Reference, constant_loss, gains, reference_of
 from rffbench.stats.intervals import mean_interval
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "landmarks.md"
 FOLDER, SECONDS = ROOT / "results" / "landmarks", ROOT / "results" / "landmarks-seconds"
 UNIFORM, MOST = "uniform", 2048
@@ -167,7 +167,7 @@ PROTOCOL = """## How it was measured
 
 `rffbench run landmarks` does the trials: {planned} at {sizes} landmarks. In a trial all rules have the same rows and folds. σ is
 chosen for each rule alike, by five-fold cross-validation at 512 landmarks, and λ at each number of landmarks. The page was written
-by `python scripts/landmarks.py`; run it again when there are more trials.
+by `python -m studies.landmarks`; run it again when there are more trials.
 
 A gain is (L_uniform − L_rule)/(L_constant − L_best) in %. L is the test error of a classification and the mean squared error of a
 regression. L_constant is the loss of the best constant, L_best that of 2,048 uniform landmarks: 100 % is what these learn. Intervals

@@ -1,0 +1,1 @@
+"""Do chosen landmarks help the Nyström map?"""

@@ -1,0 +1,1 @@
+"""Wacker et al. 2022: what its page says, and flaws of its released code."""

@@ -1,0 +1,1 @@
+"""Wu et al. 2016: what its page says, and flaws of its released code."""
