@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -17,7 +18,8 @@ from rffbench.config.loading import load_experiment
 from rffbench.features import FEATURES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/reproduction")]
+PLACES = ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/questions", "docs/reproduction")
+PAGES = [ROOT / name for name in PLACES]
 PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
 
 
@@ -140,9 +142,11 @@ def test_there_are_configs_and_commands_to_check():
     assert sum(len(commands(page)) for page in PAGES) >= 30
 
 
+QUESTIONS = sorted((ROOT / "docs" / "questions").glob("*.md"))
 COMPLETE = [
     "README.md", "docs/choose-a-map.md",
     *(pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("estimators", "maps")),
+    *(pytest.param(f"docs/questions/{page.name}", marks=pytest.mark.slow) for page in QUESTIONS),
 ]  # fmt: skip
 
 
@@ -150,6 +154,25 @@ COMPLETE = [
 def test_the_examples_in_python_run(page, capsys):
     for example in blocks(ROOT / page, "python"):
         exec(compile(example, page, "exec"), {"__name__": "example"})
+
+
+@pytest.mark.slow
+def test_the_recipes_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "recipes"}
+    for recipe in blocks(ROOT / "docs" / "recipes.md", "python"):
+        if "import torch" not in recipe or find_spec("torch"):
+            exec(compile(recipe, "recipes.md", "exec"), names)
+
+
+@pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.name)
+def test_a_question_is_answered_first_and_in_150_words(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    assert len(prose.split()) <= 150
+    title, _, answer = prose.strip().partition("\n\n")
+    assert title.startswith("# ")
+    assert answer.startswith("**")
+    assert "\nEvidence: " in prose
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
