@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 LIMITS = ["-rss_limit_mb=4096", "-max_len=4096", "-print_final_stats=1"]  # libFuzzer's
-PARSERS = ("config", "card", "claims", "reference", "data", "log", "results", "manifest", "units")
+PARSERS = ("config", "card", "claims", "reference", "data", "packed", "log", "results", "manifest", "units")
 
 
 def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]]:
@@ -38,12 +38,18 @@ def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]
             name = promises.NAMES[content[0] % len(promises.NAMES)]
             on(promises.test_data_of_one_s_own, name=name, target=None, dates="parts")(content[1:])
 
+    def packed(content: bytes) -> None:  # likewise
+        if content:
+            ending = sorted(promises.PACKINGS)[content[0] % len(promises.PACKINGS)]
+            on(promises.test_a_packed_file, ending=ending)(content[1:])
+
     def units(content: bytes) -> None:
         promises.test_times_and_amounts.hypothesis.inner_test(content.decode("utf-8", "surrogateescape"))
 
-    packed = gzip.compress(promises.TABLE, mtime=0)
+    zipped = gzip.compress(promises.TABLE, mtime=0)
+    small = promises.TABLE
     files = {
-        "d.csv": promises.TABLE, "d.csv.gz": packed, "d.libsvm": promises.LIBSVM, "d.npz": promises.ARRAYS,
+        "d.csv": promises.TABLE, "d.csv.gz": zipped, "d.libsvm": promises.LIBSVM, "d.npz": promises.ARRAYS,
         "d.tsv": promises.SEPARATED, "d.txt": promises.TYPED, "d.arff": promises.ARFF, "d.xlsx": promises.RANKED,
     }  # fmt: skip
     return {
@@ -52,6 +58,14 @@ def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]
         "claims": (on(promises.test_claims), [promises.CLAIMS]),
         "reference": (on(promises.test_a_reference_of_one_s_own), [promises.REFERENCE]),
         "data": (data, [bytes([promises.NAMES.index(name)]) + content for name, content in files.items()]),
+        "packed": (
+            packed,
+            [
+                bytes([number]) + pack(small[:20]) + bytes(4) * zeros + pack(small[20:])
+                for number, (_, pack) in enumerate(sorted(promises.PACKINGS.items()))
+                for zeros in (0, 2)
+            ],
+        ),
         "log": (on(promises.test_a_log), [promises.LOG]),
         "results": (on(promises.test_the_results_of_a_folder, config=promises.RESOLVED), [promises.LOG]),
         "manifest": (on(promises.test_a_manifest), [promises.MANIFEST]),

@@ -3,13 +3,18 @@
 ``RFFBENCH_FUZZ=5000 pytest tests/test_fuzz.py`` tries so many inputs of each kind.
 """
 
+import bz2
 import gzip
 import importlib.util
 import io
 import json
+import lzma
 import os
 import signal
+import tarfile
 import warnings
+import zipfile
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +28,7 @@ from rffbench import papers
 from rffbench.config.loading import load_experiment
 from rffbench.data.cards import read_card
 from rffbench.data.tables import read_table
+from rffbench.data.unpack import Unpackable, open_content
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, read_rows
@@ -227,6 +233,112 @@ def test_data_of_one_s_own(tmp_path, content, name, target, dates):
     assert card is None or card.rows >= 1
     table = refused(lambda: read_table(path, target=target, dates=dates))
     assert table is None or len(table.frame) == len(table.target)
+
+
+PACKINGS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+LARGE = b"".join(b"%d,%d,%s\n" % (i, i * 7919 % 1000, b"ab"[i % 2 : i % 2 + 1]) for i in range(3000))
+
+
+def archive(ending):
+    """A .zip or .tar with one file."""
+    file = io.BytesIO()
+    if ending == ".zip":
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("d.csv", LARGE)
+    else:
+        with tarfile.open(fileobj=file, mode="w:" + ending.removeprefix(".tar").removeprefix(".")) as packed:
+            entry = tarfile.TarInfo("d.csv")
+            entry.size = len(LARGE)
+            packed.addfile(entry, io.BytesIO(LARGE))
+    return file.getvalue()
+
+
+ARCHIVES = {ending: archive(ending) for ending in (".zip", ".tar.gz", ".tar.bz2", ".tar.xz")}
+
+
+@st.composite
+def streams(draw, ending):
+    """`LARGE` in streams one behind the other, as pigz, pixz and ``cat`` make them, with zeros behind them."""
+    cuts = sorted(draw(st.lists(st.integers(0, len(LARGE)), max_size=3)))
+    parts = [LARGE[here:there] for here, there in zip([0, *cuts], [*cuts, len(LARGE)], strict=True)]
+    zeros = st.sampled_from([0, 0, 4, 512, 70_000] + [3] * (ending != ".xz"))
+    return b"".join(PACKINGS[ending](part) + bytes(draw(zeros)) for part in parts)
+
+
+def content_of(ending, packed):
+    """What the streams of a whole file hold, by the decompressors alone; None if it is damaged."""
+    new = {".gz": lambda: zlib.decompressobj(31), ".bz2": bz2.BZ2Decompressor,
+           ".xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)}[ending]  # fmt: skip
+    found = b""
+    while packed:
+        stream = new()
+        try:
+            found += stream.decompress(packed)
+        except (zlib.error, OSError, lzma.LZMAError):
+            return None
+        if not stream.eof:
+            return None
+        packed = stream.unused_data.lstrip(b"\0")
+        if ending == ".xz" and (len(stream.unused_data) - len(packed)) % 4:
+            return None
+    return found
+
+
+def unpacked(path):
+    """The content of a file; None if it is refused."""
+
+    def read():
+        with open_content(path, path.name) as content:
+            return content.read()
+
+    return refused(read, Unpackable)
+
+
+@pytest.mark.parametrize("ending", PACKINGS)
+def test_streams_one_behind_the_other_are_read_whole(tmp_path, ending):
+    @fuzzed
+    @given(packed=streams(ending))
+    def check(packed):
+        path = tmp_path / f"d.csv{ending}"
+        path.write_bytes(packed)
+        assert unpacked(path) == LARGE
+
+    check()
+
+
+@fuzzed
+@given(
+    content=st.one_of([streams(ending).flatmap(lambda whole: changed(whole, LARGE[:50])) for ending in PACKINGS]),
+    ending=st.sampled_from(sorted(PACKINGS)),
+)
+@example(content=lzma.compress(LARGE) + b"\xfd8zXZ\0" + lzma.compress(LARGE)[6:], ending=".xz")
+@example(content=bz2.compress(LARGE) + b"BZi" + bz2.compress(LARGE)[3:], ending=".bz2")
+@example(content=gzip.compress(LARGE) + b"\x1f\x8c" + gzip.compress(LARGE)[2:], ending=".gz")
+def test_a_packed_file(tmp_path, content, ending):
+    """Damaged, cut off, or packed otherwise than its name says: it is read whole or refused, never in part."""
+    path = tmp_path / f"d.csv{ending}"
+    path.write_bytes(content)
+    expected = content_of(ending, content) if content else None
+    if expected is not None or ending != ".gz":  # gzip passes over what zlib refuses in a header
+        assert unpacked(path) == expected
+    refused(lambda: look(path).card())
+
+
+@fuzzed
+@given(content=changed(*ARCHIVES.values()), ending=st.sampled_from(sorted(ARCHIVES)))
+def test_an_archive(tmp_path, content, ending):
+    path = tmp_path / f"d{ending}"
+    path.write_bytes(content)
+    assert unpacked(path) in (None, LARGE)
+
+
+@fuzzed
+@given(content=changed(lzma.compress(LOG), lzma.compress(LOG) + lzma.compress(LOG)))
+def test_a_packed_log(tmp_path, content):
+    (tmp_path / "trials.jsonl.xz").write_bytes(content)
+    expected = content_of(".xz", content) if content else None
+    rows = refused(lambda: read_rows(tmp_path / "trials.jsonl"), ResultsError)
+    assert (rows is None) if expected is None else (len(rows) == expected.count(b"\n"))
 
 
 @fuzzed

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rffbench.data.unpack import Unpackable, exactly
+from rffbench.data.unpack import exactly
 
 BLOCK_BYTES = 1 << 25  # bytes of a block's X
 
@@ -22,7 +22,7 @@ class Npz:
             if stream.read(2) != b"PK":  # else ZipFile seeks the end, and would unpack a packed file of zeros to there
                 raise zipfile.BadZipFile
             self._archive = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, Unpackable):  # Unpackable: the end cannot be sought
+        except zipfile.BadZipFile:
             raise ValueError("it is not an archive that numpy.savez wrote") from None
         self.names = [name.removesuffix(".npy") for name in self._archive.namelist()]
 

@@ -9,13 +9,14 @@ import io
 import lzma
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rffbench.data.formats import File
 from rffbench.errors import OF_THE_DISK, amount
+from rffbench.io.packed import open_bz2, open_xz
 
 CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -51,7 +52,8 @@ def open_content(
         why = TOO_MUCH
         if limit is None and content is not packed:
             limit, why = max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size), NO_TABLE
-        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit, why, text), CHUNK)))
+        bounded = _Bounded(content, limit, why, text, is_packed=content is not packed)
+        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(bounded, CHUNK)))
 
 
 def members(path: Path, file: File) -> list[str | None]:
@@ -74,7 +76,8 @@ def members(path: Path, file: File) -> list[str | None]:
 class _Bounded(io.RawIOBase):
     """A stream that raises faults of another as Unpackable, and limits its length and that of a text's lines."""
 
-    def __init__(self, stream: Any, limit: int | None, why: str, text: bool) -> None:
+    def __init__(self, stream: Any, limit: int | None, why: str, text: bool, *, is_packed: bool) -> None:
+        self._is_packed = is_packed
         self._stream, self._limit, self._why, self._position = stream, limit, why, 0
         self._text, self._line, self._line_begins, self._blanks = text, 1, 0, 0
 
@@ -108,6 +111,15 @@ class _Bounded(io.RawIOBase):
             raise Unpackable(f"has {amount(self._blanks)} of nothing but blanks up to line {self._line}")
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place. In what is packed this reads all before it, within the limit."""
+        if self._is_packed:
+            if whence == io.SEEK_END:
+                while self.read(CHUNK):
+                    pass
+            if whence != io.SEEK_SET:
+                offset, whence = max(0, self._position + offset), io.SEEK_SET
+            while self._position < offset and self.read(min(CHUNK, offset - self._position)):
+                pass
         with _unpackable():
             self._position = self._stream.seek(offset, whence)
         self._line, self._line_begins, self._blanks = 1, self._position, 0  # texts are read from their beginning
@@ -127,20 +139,29 @@ def _opened(packed: BinaryIO, name: str, member: str | None, stack: ExitStack) -
             raise Unpackable("is encrypted")
         return archive.open(chosen)
     if name.endswith(TAR_ENDINGS):
-        tar = stack.enter_context(tarfile.TarFile.open(fileobj=packed))
+        unpacked = _unpacked(packed, name.replace(".tgz", ".gz"))
+        tar = stack.enter_context(tarfile.TarFile.open(fileobj=unpacked, mode="r:"))
         chosen = member or _only_member([entry.name for entry in tar.getmembers() if entry.isfile()])
         if chosen not in tar.getnames():
             raise Unpackable(f"holds no {chosen!r}")
+        while unpacked.read(CHUNK):  # to its end, where the checksum is: a tar has none of its content
+            pass
         content = tar.extractfile(chosen)
         if content is None:
             raise Unpackable(f"holds {chosen!r}, but not as a file")
         return content
-    opener = packed_by(name)
-    return opener(packed, "rb") if opener else packed
+    return _unpacked(packed, name)
+
+
+def _unpacked(packed: BinaryIO, name: str) -> Any:
+    """The content of a file that is packed as its name's ending says; the file itself if it is not packed."""
+    readers: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": open_bz2, ".xz": open_xz}
+    reader = readers.get(Path(name).suffix)
+    return reader(packed) if reader else packed
 
 
 def packed_by(name: str) -> Any:
-    """The function that opens a packed file with this ending; None if it is not packed."""
+    """The function that opens a packed file with this ending to write to it; None if it is not packed."""
     return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
 
 

@@ -16,19 +16,19 @@ import os
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from rffbench.errors import EnvironmentFault, ResultsError, amount, unreadable
 from rffbench.execution.folders import FolderLock, is_at
 from rffbench.execution.row import LONGEST, Row, check_row, has_own_key, line_of
 from rffbench.io import files
+from rffbench.io.packed import Damaged, open_xz
 
 Cell: TypeAlias = tuple[str, str, int, int]
 
 ASIDE = "trials.aside.jsonl"  # keeps rows that no longer count
 DAMAGED = "trials.damaged"  # keeps a last line that is whole but not JSON
 CHUNK = 1 << 20  # bytes read at a time
-PACKED = 1 << 16  # the same of a packed file, whose parts may be short
 MOST_PACKED = 1000  # times its own size that a packed log can hold; real ones hold 10 to 25 times
 MOST_IDLE = 1_000_000  # lines without a row
 PATIENCE_S, LOOK_S = 1.0, 0.02  # how long to wait for a missing log to come back, and how often to look
@@ -378,7 +378,10 @@ def _lines(path: Path) -> Iterator[bytes]:
     number = 0
     try:
         with path.open("rb") as file:
-            content = io.BufferedReader(_Unpacked(file), CHUNK) if path.suffix == ".xz" else file
+            if path.suffix == ".xz":
+                content: BinaryIO = io.BufferedReader(open_xz(file, times=MOST_PACKED, least=2 * LONGEST), CHUNK)
+            else:
+                content = file
             while line := content.readline(LONGEST + 1):
                 number += 1
                 if len(line) > LONGEST:
@@ -388,63 +391,8 @@ def _lines(path: Path) -> Iterator[bytes]:
         return
     except OSError as error:
         raise ResultsError(unreadable(path, error)) from error
-    except lzma.LZMAError as error:
+    except (lzma.LZMAError, Damaged) as error:
         raise ResultsError(f"{path}: damaged, it cannot be unpacked beyond line {number} ({error})") from error
-
-
-class _Unpacked(io.RawIOBase):
-    """The content of all streams of an .xz file, with the zeros that may pad them. lzma.open would skip damaged data
-    after the first stream, and rows would be lost unnoticed."""
-
-    def __init__(self, packed: BinaryIO) -> None:
-        self._packed = packed
-        self._input = b""
-        self._stream: lzma.LZMADecompressor | None = None
-        self._begun = False
-        self._taken = self._made = 0  # bytes
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while self._stream or self._another():
-            assert self._stream is not None
-            if self._stream.needs_input and not self._fill():
-                raise lzma.LZMAError("it ends too early")
-            piece = self._stream.decompress(self._input, len(buffer))
-            self._input = b""
-            if self._stream.eof:
-                self._input, self._stream = self._stream.unused_data, None
-            self._made += len(piece)
-            if self._made > max(2 * LONGEST, MOST_PACKED * self._taken):
-                raise lzma.LZMAError(f"it holds more than {MOST_PACKED:,} times its size, which no rows do")
-            if piece:
-                buffer[: len(piece)] = piece
-                return len(piece)
-        return 0
-
-    def _fill(self) -> bool:
-        """Read on if nothing is left; whether there is something."""
-        if not self._input:
-            self._input = self._packed.read(PACKED)
-            self._taken += len(self._input)
-        return bool(self._input)
-
-    def _another(self) -> bool:
-        """Begin the next stream, behind padding of four zeros or a multiple of it; False at the end."""
-        zeros = 0
-        while self._fill() and self._begun:
-            rest = self._input.lstrip(b"\0")
-            zeros += len(self._input) - len(rest)
-            self._input = rest
-            if rest:
-                break
-        if zeros % 4:
-            raise lzma.LZMAError(f"{zeros:,} zeros are no padding")
-        if not self._input and self._begun:
-            return False
-        self._stream, self._begun = lzma.LZMADecompressor(lzma.FORMAT_XZ), True
-        return True
 
 
 def _last_line(file: int) -> bytes:

@@ -488,3 +488,12 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_and_no_defect(tmp_path,
     monkeypatch.setattr("rffbench.data.content.svmlight", too_large)
     with pytest.raises(DataError, match=r"a\.svm: it does not fit into memory; save it as a folder of \.npy shards"):
         look(file(tmp_path, "a.svm", LIBSVM))
+
+
+def test_an_archive_s_end_is_sought_within_the_limit_of_a_packed_file(tmp_path, monkeypatch):
+    """As of a small file that unpacks to terabytes: the list of an archive's members is at its end."""
+    monkeypatch.setattr(unpack, "LEAST_LIMIT", 1_000_000)
+    path = tmp_path / "d.npz.xz"
+    path.write_bytes(lzma.compress(b"PK\3\4" + bytes(50_000_000), preset=0))
+    with pytest.raises(RffbenchError, match=r"it holds more than .*1,000 times its size"):
+        look(path)

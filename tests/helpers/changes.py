@@ -34,7 +34,7 @@ def replaced(place: Place, dice: random.Random) -> Iterator[str]:
     """While a run goes on its log is compressed by `xz -9`, rewritten by `sed -i`, saved again as it was by an editor,
     overwritten in its place, moved away or removed, several times. The run ends with all of its rows in the log that is
     there, or stops with a message; the same command carries on."""
-    process = place.start()
+    process, late = place.start(), False
     for _ in range(dice.randint(1, 4)):
         way = dice.choice(["xz", "sed", "editor", "in place", "moved", "removed"])
         comes(lambda: process.poll() is not None or place.log.exists(), LIMIT_S)
@@ -45,8 +45,9 @@ def replaced(place: Place, dice: random.Random) -> Iterator[str]:
         yield f"the log is changed: {way}"
         with suppress(FileNotFoundError):  # the run may have ended
             _change(place.log, way, dice)
+        late = late or not place.log.with_name(".lock").exists()  # it has closed the log, and can't mend it any more
     status = place.end(process)
-    if status == 0:
+    if status == 0 and not late:
         _measured_once(place)
     status = place.again() if dice.random() < QUICKLY else place.end(place.start())
     promise(status == 0, f"the run carried on ends with {status}")
