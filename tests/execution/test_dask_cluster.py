@@ -35,6 +35,16 @@ def cluster(tmp_path):
     cluster.close()
 
 
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, cache):
+    """A cluster of two workers, for tests that leave it as it is."""
+    cluster = Cluster(tmp_path_factory.mktemp("pair"))
+    for _ in range(2):
+        cluster.worker(RFFBENCH_CACHE=str(cache))
+    yield cluster
+    cluster.close()
+
+
 def executor(cluster, experiment, work="do_all", timeout=60.0, patience=60.0, ensure="ensure"):
     def connect():
         client = Client(f"tcp://{cluster.address}", timeout=timeout, set_as_default=False)
@@ -71,10 +81,8 @@ def counted(tmp_path):
     return Counter((tmp_path / "counted").read_text().split())
 
 
-def test_rows_come_from_both_workers_once_each_and_the_manifest_lists_their_node(cluster, tmp_path):
-    for _ in range(2):
-        cluster.worker()
-    rows = run(cluster, counting(tmp_path, 6), tmp_path / "results")
+def test_rows_come_from_both_workers_once_each_and_the_manifest_lists_their_node(pair, tmp_path):
+    rows = run(pair, counting(tmp_path, 6), tmp_path / "results")
     assert sorted(row["trial"] for row in rows) == list(range(6))
     assert {row["status"] for row in rows} == {"ok"}
     assert set(counted(tmp_path).values()) == {1}
@@ -84,11 +92,9 @@ def test_rows_come_from_both_workers_once_each_and_the_manifest_lists_their_node
     assert manifest["nodes"][0]["processors"] >= 1
 
 
-def test_a_group_is_one_unit_so_that_its_shared_work_is_done_once(cluster, tmp_path):
-    for _ in range(2):
-        cluster.worker()
+def test_a_group_is_one_unit_so_that_its_shared_work_is_done_once(pair, tmp_path):
     specs = [spec(trial=trial, n_features=n) for trial in range(2) for n in (1, 2, 3)]
-    rows = run(cluster, specs, tmp_path / "results", work="shared_work_takes")
+    rows = run(pair, specs, tmp_path / "results", work="shared_work_takes")
     assert [row["metrics"]["together"] for row in rows] == [3] * 6
 
 
@@ -157,12 +163,11 @@ def test_without_any_worker_left_the_run_ends_and_says_so(cluster, tmp_path):
         run(cluster, counting(tmp_path, 5), tmp_path / "results", lambda done: done == 1 and victim.kill(), patience=2)
 
 
-def test_limits_kill_on_the_worker_which_goes_on(cluster, tmp_path):
-    worker = cluster.worker()
+def test_limits_kill_on_the_worker_which_goes_on(pair, tmp_path):
     specs = [spec("sleep_forever", 0), spec("kill_itself", 1), spec("measure", 2)]
-    rows = run(cluster, specs, tmp_path / "results", time_limit=1.0)
+    rows = run(pair, specs, tmp_path / "results", time_limit=1.0)
     assert {row["trial"]: row["status"] for row in rows} == {0: "timeout", 1: "killed", 2: "ok"}
-    assert worker.poll() is None
+    assert [each.poll() for each in pair.processes] == [None] * 3
 
 
 def test_a_worker_without_the_data_leaves_its_trials_to_the_others(cluster, tmp_path):
@@ -191,11 +196,9 @@ def test_a_worker_that_comes_later_takes_part_and_one_that_lacks_the_data_then_s
     assert len(rows) == 12
 
 
-def test_exclusive_trials_are_all_on_one_worker_one_at_a_time_with_every_processor_s_thread(cluster, tmp_path):
-    for _ in range(2):
-        cluster.worker()
+def test_exclusive_trials_are_all_on_one_worker_one_at_a_time_with_every_processor_s_thread(pair, tmp_path):
     specs = [spec("tell_node", trial, timing="exclusive") for trial in range(4)]
-    rows = run(cluster, specs, tmp_path / "results")
+    rows = run(pair, specs, tmp_path / "results")
     assert len({row["metrics"]["node"] for row in rows}) == 1
     assert {row["metrics"]["threads"] for row in rows} == {processors()}
     assert {row["timing"]["contended"] for row in rows} == {None}
@@ -209,18 +212,16 @@ def test_a_worker_without_this_rffbench_is_refused_before_anything_runs(cluster,
         run(cluster, [spec()], tmp_path / "results")
 
 
-def test_other_versions_on_a_worker_are_refused_before_anything_runs(cluster, tmp_path, monkeypatch):
-    cluster.worker()
+def test_other_versions_on_a_worker_are_refused_before_anything_runs(pair, tmp_path, monkeypatch):
     monkeypatch.setattr(
         dask_cluster, "own_software", lambda: {**dask_cluster.software(), "numpy": "0.1", "distributed": "0"}
     )
     with pytest.raises(ConfigError, match=r"the software on .* differs: .*numpy .* \(here 0.1\)"):
-        run(cluster, [spec()], tmp_path / "results")
+        run(pair, [spec()], tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 
-def test_ctrl_c_ends_what_was_started_on_the_workers(cluster, tmp_path):
-    cluster.worker()
+def test_ctrl_c_ends_what_was_started_on_the_workers(pair, tmp_path):
     one = spec(features={"name": "fourier", "do": "start_child", "path": str(tmp_path / "child")})
 
     def interrupt():
@@ -229,9 +230,9 @@ def test_ctrl_c_ends_what_was_started_on_the_workers(cluster, tmp_path):
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        run(cluster, [one], tmp_path / "results")
+        run(pair, [one], tmp_path / "results")
     assert gone(int((tmp_path / "child").read_text()))
-    assert cluster.processes[1].poll() is None
+    assert [each.poll() for each in pair.processes] == [None] * 3
 
 
 # ---- By the command ----------------------------------------------------------------------------------------
@@ -276,16 +277,15 @@ def test_a_scheduler_killed_in_mid_run_is_told_in_a_line_without_what_dask_logs(
 
 
 @pytest.mark.parametrize("how", ["address", "file", "config"])
-def test_a_cluster_that_is_there_is_found(rffbench, cluster, tmp_path, how, cache):
-    cluster.worker(RFFBENCH_CACHE=str(cache))
+def test_a_cluster_that_is_there_is_found(rffbench, pair, tmp_path, how):
     (tmp_path / "tiny.yaml").write_text(TINY)
     options = {
-        "address": ["--executor", f"dask://{cluster.address}"],
-        "file": ["--executor", "dask", "--scheduler-file", cluster.file],
+        "address": ["--executor", f"dask://{pair.address}"],
+        "file": ["--executor", "dask", "--scheduler-file", pair.file],
         "config": [],
     }[how]
     if how == "config":
-        (tmp_path / "tiny.yaml").write_text(TINY + f"executor: {{name: dask, scheduler_file: {cluster.file}}}\n")
+        (tmp_path / "tiny.yaml").write_text(TINY + f"executor: {{name: dask, scheduler_file: {pair.file}}}\n")
     done = rffbench("run", "tiny.yaml", *options)
     assert done.returncode == 0, done.stderr
     assert len(scores(tmp_path / "results")) == 12
