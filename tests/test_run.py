@@ -118,6 +118,7 @@ def test_trials_run_exclusively_score_as_those_that_share(whole, rffbench, confi
     equal(cells(exclusive), cells(shared))
 
 
+@pytest.mark.slow
 def test_only_chooses_trials_and_a_dry_run_does_none(whole, rffbench, config, tmp_path):
     folder = tmp_path / "results" / "whole"
     rffbench("run", config, "--only", "method=RFF,Ours", "--only", "dataset=digits", "--only", "trial=1")

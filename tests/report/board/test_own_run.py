@@ -61,6 +61,7 @@ def test_a_map_that_is_random_on_many_rows_only_is_refused_at_its_second_try(sma
     assert [(row["method"], row["n_features"]) for row in rows(small)] == [("Mine", 8)]
 
 
+@pytest.mark.slow
 def test_a_map_s_reasons_to_fail_are_told_at_the_first_trial_each_once_and_the_rest_goes_on(small):
     (small / "mine.py").write_text(MINE.replace(DRAW, RAISES))
     done = board()
@@ -76,6 +77,7 @@ def test_a_map_s_reasons_to_fail_are_told_at_the_first_trial_each_once_and_the_r
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_map_that_gives_the_same_numbers_is_tried_twice_once(small):
     (small / "mine.py").write_text(MINE)
     first, second = board(), board()
@@ -85,6 +87,7 @@ def test_a_map_that_gives_the_same_numbers_is_tried_twice_once(small):
     assert len(rows(small)) == 8
 
 
+@pytest.mark.slow
 def test_where_the_time_is_up_what_is_not_done_is_named_the_rest_is_shown_and_the_command_carries_on(
     small, monkeypatch
 ):

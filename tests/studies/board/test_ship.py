@@ -1,6 +1,7 @@
 """What the package ships of the board is what its results say."""
 
 import pandas as pd
+import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.report.board.shipped import FIRST_TABLES, protocol, read_tables, shipped
@@ -21,6 +22,7 @@ def test_the_rows_of_the_small_board_ship():
     pd.testing.assert_frame_equal(rows, losses(results.trials).reset_index(drop=True), check_dtype=False)
 
 
+@pytest.mark.slow
 def test_the_rows_of_the_board_ship_too():
     results = load_results(ROOT / "results" / "board")
     there = shipped(protocol(results.config))
