@@ -286,7 +286,7 @@ def test_a_cluster_that_is_there_is_found(rffbench, pair, tmp_path, how):
     }[how]
     if how == "config":
         (tmp_path / "tiny.yaml").write_text(TINY + f"executor: {{name: dask, scheduler_file: {pair.file}}}\n")
-    done = rffbench("run", "tiny.yaml", *options)
+    done = rffbench("run", "tiny.yaml", *options, limit=400)
     assert done.returncode == 0, done.stderr
     assert len(scores(tmp_path / "results")) == 12
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.random_grids import different_alone, drawn
 
-CONFIGS, AT_ONCE, QUICK = 200, 20, 6
+CONFIGS, AT_ONCE, QUICK = 200, 20, 2
 
 
 @pytest.fixture(autouse=True)
