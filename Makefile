@@ -35,10 +35,12 @@ reproduction: $(TOOLS)  ## from results/: every comparison, table and figure, an
 	  if [ -f $$folder/compare.md ] || [ ! -f $$folder/search.md ]; then \
 	    $(BIN)/rffbench compare $$folder > /dev/null; [ $$? -le 2 ] || exit; fi; done  # 1: cells differ; 2: nothing to
 	$(BIN)/python -m studies.papers
+	$(BIN)/python scripts/ship_claims.py
 	$(BIN)/python -m studies.pages
 
-docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; needs a package index the first time; a warning is an error
+docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html, and the board, docs/_build/site; needs a package index the first time; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+	$(BIN)/rffbench site docs/_build/site
 
 lowest: $(TOOLS)      ## the quickstart with the lowest versions of the dependencies: the same λ and accuracies?
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

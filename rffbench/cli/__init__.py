@@ -97,8 +97,8 @@ GROUPS = {
     "Begin": (configs.configs, running.run, parts.methods, datasets.datasets),
     "Your data": (fit.fit, fit.predict),
     "Your work": (board.board, parts.new, parts.check_method, parts.check_kernel, configs.validate),
-    "Results": (tables.table, tables.plot, browser.report, browser.serve, comparison.diff, comparison.history,
-                comparison.merge),
+    "Results": (tables.table, tables.plot, browser.report, browser.serve, browser.site, comparison.diff,
+                comparison.history, comparison.merge),
     "Papers": (comparison.compare, comparison.record),
     "Maintenance": (configs.environment, configs.schema, configs.completion),
 }  # fmt: skip

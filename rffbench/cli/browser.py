@@ -1,4 +1,4 @@
-"""The commands report and serve: results in a browser."""
+"""The commands report, serve and site: results and the board in a browser."""
 
 from __future__ import annotations
 
@@ -54,3 +54,23 @@ def serve(results: Path, port: int) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
     return 0
+
+
+@click.command()
+@click.argument("folder", type=FILE)
+@click.option("--results", multiple=True, type=FILE, metavar="RESULTS", help="Your own results, beside the board's.")
+@click.option("--keep", is_flag=True, help="Also keep this version at FOLDER/versions, where it stays as it is.")
+def site(folder: Path, results: tuple[Path, ...], keep: bool) -> int:
+    """Write the board as a site into FOLDER.
+
+    Open FOLDER/index.html, or put FOLDER on any server: the board to sort and filter, a page for each map, dataset and
+    paper, and the rows as CSV. It shows the rows that ship with rffbench, and your own --results beside them.
+    """
+    from rffbench.report.site import write_site
+
+    with left_out() as told:
+        written = write_site(folder, results, keep=keep)
+    echo(f"wrote {written.folder / 'index.html'}: {written.pages} pages")
+    if written.kept:
+        echo(f"kept {written.kept}")
+    return 1 if told else 0

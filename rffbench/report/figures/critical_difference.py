@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from rffbench.report.figures.style import SCREEN, Style, drawn_in, fitting, headline, saved
 from rffbench.report.frame import as_written
@@ -74,11 +76,15 @@ def draw_critical_difference(
 
 def joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
     """The longest runs of methods without a significant difference: (first, last) in the order of ranks."""
-    p = significance_matrix(statistics).loc[methods, methods].to_numpy()
+    return joined_runs(significance_matrix(statistics).loc[methods, methods].to_numpy())
+
+
+def joined_runs(p: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """The longest runs (first, last) of rows of ``p`` (n, n), of which no two differ at `LEVEL`."""
     runs: list[tuple[int, int]] = []
-    for first in range(len(methods)):
+    for first in range(len(p)):
         last = first
-        while last + 1 < len(methods) and (p[first : last + 1, last + 1] >= LEVEL).all():
+        while last + 1 < len(p) and (p[first : last + 1, last + 1] >= LEVEL).all():
             last += 1
         if last > first and not (runs and runs[-1][1] >= last):
             runs.append((first, last))

@@ -33,12 +33,17 @@ def render(template: str, script: Sequence[str], *, may_ask: str = "'none'", **c
         "default-src 'none'", f"script-src {' '.join(map(_hash, scripts))}", f"style-src {_hash(style)}",
         "img-src data:", f"connect-src {may_ask}", "base-uri 'none'", "form-action 'none'",
     ])  # fmt: skip
-    pages = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+    safe = {"policy": policy, "style": Markup(style), "scripts": [Markup(text) for text in scripts]}
+    return templates(_HERE).get_template(template).render(**safe, **content)
+
+
+@functools.cache
+def templates(folder: Path) -> Environment:
+    """The templates of a folder. All text is escaped, and misleading characters are written out."""
+    return Environment(
+        loader=FileSystemLoader(folder), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
-    safe = {"policy": policy, "style": Markup(style), "scripts": [Markup(text) for text in scripts]}
-    return pages.get_template(template).render(**safe, **content)
 
 
 def own_file(name: str) -> str:
