@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from rffbench.io.text import plural
-from rffbench.report.board.score import references
 from rffbench.report.frame import find_card
 from rffbench.report.site import figures
 from rffbench.report.site.content import RFF, Content
 from rffbench.report.site.parts import COSTS, Part, metric_of, shape_of
 from rffbench.report.site.standing import ALIKE, told_apart
 from rffbench.report.site.table import Cell, Table, number
+from rffbench.stats.units import references
 
 MOST_COLORED = 4
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from rffbench.report.board.score import references
 from rffbench.report.escape import csv_frame
 from rffbench.report.site.parts import COSTS, Part, metric_of, with_errors
+from rffbench.stats.units import references
 
 TRIALS = ("dataset", "metric", "method", "columns", "trial", "error", "failed")
 

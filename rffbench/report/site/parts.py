@@ -13,14 +13,11 @@ import pandas as pd
 
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
-from rffbench.report.board.score import BALANCED, losses
-from rffbench.report.board.shipped import SHIPPED, protocol, read_shipped
+from rffbench.report.board.shipped import COLUMNS, SHIPPED, protocol, read_shipped
 from rffbench.report.frame import Results, experiment_folders, find_card, load_results
 from rffbench.stats.costs import Cost, cost_ratios, with_cost
-from rffbench.stats.gain import BASELINE, CELL
+from rffbench.stats.gain import BALANCED, BASELINE, CELL, losses
 
-COLUMNS = 512
-"""The budget of the board's questions."""
 COSTS: dict[Cost, str] = {"fit": "seconds", "memory": "memory"}
 """The costs of the rows, and what the pages call them."""
 NO_MAP = "none"
@@ -104,7 +101,7 @@ def own_parts(places: Sequence[Path], taken: Sequence[str] = ()) -> list[Part]:
 
 
 def _own(name: str, results: Results, is_of_board: bool) -> Part:
-    rows = losses(results)
+    rows = losses(results.trials)
     if rows["loss"].isna().all():
         raise ResultsError(f"{results.folder}: no trial has an accuracy or an RMSE, so there is nothing to show")
     maps = {method: dict(results.grid.features(method)) for method in results.methods}

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control, ttest_1samp, wilcoxon
 
-from rffbench.report.board.score import references
 from rffbench.report.site.parts import Part, task_of, with_errors
 from rffbench.stats.costs import Cost, at_cost, outside
 from rffbench.stats.datasets import bootstrap
 from rffbench.stats.gain import CELL, gains
 from rffbench.stats.intervals import LEVEL, holm
 from rffbench.stats.summary import Summary, gains_of, summary_of
+from rffbench.stats.units import references
 
 BETTER, WORSE, ALIKE = "smaller", "larger", "not told apart"
 PLACE = ["dataset", "n_features", "trial"]
