@@ -13,7 +13,7 @@ from rffbench.report.page import write_page
 from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
-from tests.helpers.findings import ROOT
+from tests.helpers.places import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -18,7 +18,7 @@ from studies.board.page import Section, sections, to_markdown, write_rows
 from studies.board.sessions import with_trials
 from studies.board.standing import Board, load, load_board
 from tests.helpers import report_log as log
-from tests.helpers.findings import ROOT
+from tests.helpers.places import ROOT
 
 DATASETS = ["eeg", "magic04", "phoneme", "spambase"]
 KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}

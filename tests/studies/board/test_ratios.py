@@ -8,8 +8,8 @@ from studies.board.page import Section, to_markdown
 from studies.board.ratios import error_ratios, ratio_table
 from studies.board.standing import Board, load_board
 from tests.helpers import report_log as log
-from tests.helpers.findings import ROOT
 from tests.helpers.of_study import of_study
+from tests.helpers.places import ROOT
 
 ACCURACY = {"RFF": (80.0, 90.0), "SORF": (85.0, 91.0)}  # of the trials: errors 20 and 10 %, 15 and 9 %
 RMSE = {"RFF": (2.0, 4.0), "SORF": (1.0, 3.0)}

@@ -11,8 +11,8 @@ from studies.board import calibrate, run_tables
 from studies.board.registered import CONFIRMATORY
 from studies.board.standing import Board
 from tests.helpers import report_log as log
-from tests.helpers.findings import ROOT
 from tests.helpers.of_study import of_study
+from tests.helpers.places import ROOT
 
 LAMBDAS = [1e-9, 1e-6, 1e-3]
 

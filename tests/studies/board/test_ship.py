@@ -11,7 +11,7 @@ from studies.board import ship
 from studies.board.registered import COLUMNS
 from studies.board.standing import load_board
 from studies.board.tables import first_lines, verdicts
-from tests.helpers.findings import ROOT
+from tests.helpers.places import ROOT
 
 
 def test_the_rows_of_the_small_board_ship():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.landmarks.__main__ import Measured, crossing
+from studies.landmarks.facts import Measured, crossing
 
 LOG_SIZES = np.log([64.0, 256.0, 1024.0])
 
@@ -16,7 +16,7 @@ def measured(losses, kernel_errors=()):
     found = Measured.__new__(Measured)
     found.losses = pd.DataFrame(losses, columns=["dataset", "method", "n_features", "trial", "loss"])
     columns = ["dataset", "method", "n_features", "trial", "kernel_error", "gamma"]
-    found.results = SimpleNamespace(datasets=["eeg"], trials=pd.DataFrame(kernel_errors, columns=columns))
+    found.results = SimpleNamespace(config={"datasets": ["eeg"]}, trials=pd.DataFrame(kernel_errors, columns=columns))
     return found
 
 
