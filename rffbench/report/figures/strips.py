@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 from rffbench.report.figures.style import headline, style_of, tidy_panel
 from rffbench.report.strips import Strips
 
+OVER_DATASETS = "A dot for every dataset; diamond and bar: the median over datasets and its 95 % interval"
 GREY: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.7, "zorder": 1}
 
 
-def strips_figure(shown: Sequence[Strips]) -> Figure:
+def strips_figure(shown: Sequence[Strips], title: str = OVER_DATASETS) -> Figure:
     """A panel below the other; in each, line by line, a dot for every dataset, and over them a bar from end to end of
     the median's interval with a diamond at the median. Grey: what counts as no difference. The axis spans the middle
     90 % of the dots and all intervals; values beyond it are arrows at its ends."""
@@ -24,7 +25,7 @@ def strips_figure(shown: Sequence[Strips]) -> Figure:
     axes = figure.subplots(len(lines), 1, squeeze=False, gridspec_kw={"height_ratios": lines})
     for panel, each in zip(axes.flat, shown, strict=True):
         _strips(panel, each)
-    headline(figure, "A dot for every dataset; diamond and bar: the median over datasets and its 95 % interval")
+    headline(figure, title)
     return figure
 
 
