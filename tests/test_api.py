@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import rffbench
+import rffbench.figures
+import rffbench.stats
 from rffbench import plugin
 from rffbench.cli import cli
 from rffbench.errors import ConfigError, ResultsError
@@ -58,6 +60,43 @@ def test_the_summary_is_that_of_the_command_line(tiny):
     assert tiny.table(seconds=False).frame.shape == (2, 4)
     assert "<table>" in tiny._repr_html_()
     assert "toprule" in tiny.table().to_latex()
+
+
+def test_what_a_study_asks_of_results(tiny):
+    assert (tiny.methods, tiny.datasets) == (["RFF", "QMC"], ["breast-cancer"])
+    assert tiny.planned["trials"].tolist() == [3] * 4
+    assert set(tiny.planned["n_features"]) == {4, 8}
+    assert tiny.setting("preprocess", "breast-cancer") == ["minmax"]
+    assert tiny.setting("solver", method="QMC")["folds"] == 2
+    assert tiny.features("QMC")["name"] == "qmc"
+    assert tiny.tuned("RFF") == {"lambda": [0.001, 0.1]}
+    assert set(tiny.edges["end"]) <= {"smallest", "largest"}
+    assert tiny.runs[0]["rffbench"] == rffbench.__version__
+    assert pd.to_datetime(tiny.trials["finished"]).notna().all()
+    ((labels, alone),) = tiny.protocols
+    assert labels == {}
+    pd.testing.assert_frame_equal(alone.trials, tiny.trials)
+    table = rffbench.run_table({"tiny": tiny.runs})
+    assert table.rows[0][:2] == ["tiny", str(len(tiny.runs))]
+
+
+def test_results_that_may_be_compared_have_one_protocol(tiny, tmp_path):
+    def protocol(**other):
+        run = rffbench.run({**TINY, **other}, results=tmp_path, executor="serial", progress=False)
+        return run.protocol
+
+    assert protocol(name="shorter", n_features=[4], trials=1) == tiny.protocol
+    other = {"name": "ridge", "lambda": [0.01], "folds": 2}
+    assert protocol(name="other", n_features=[4], trials=1, solver=other) != tiny.protocol
+
+
+@pytest.mark.parametrize("module", [rffbench.stats, rffbench.figures], ids=["stats", "figures"])
+def test_every_name_of_a_public_module_is_there(module):
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
 
 
 def test_loading_gives_the_same_and_a_run_carries_on(tiny):

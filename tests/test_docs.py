@@ -144,7 +144,7 @@ def test_there_are_configs_and_commands_to_check():
 
 QUESTIONS = sorted((ROOT / "docs" / "questions").glob("*.md"))
 COMPLETE = [
-    "README.md", "docs/choose-a-map.md",
+    "README.md", "docs/choose-a-map.md", "docs/stats.md",
     *(pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("estimators", "maps")),
     *(pytest.param(f"docs/questions/{page.name}", marks=pytest.mark.slow) for page in QUESTIONS),
 ]  # fmt: skip
@@ -152,8 +152,9 @@ COMPLETE = [
 
 @pytest.mark.parametrize("page", COMPLETE)
 def test_the_examples_in_python_run(page, capsys):
+    names = {"__name__": "example"}  # an example may use what those above it have made
     for example in blocks(ROOT / page, "python"):
-        exec(compile(example, page, "exec"), {"__name__": "example"})
+        exec(compile(example, page, "exec"), names)
 
 
 @pytest.mark.slow

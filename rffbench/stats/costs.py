@@ -40,7 +40,7 @@ have it."""
 def at_columns(
     found: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
 ) -> pd.DataFrame:
-    """The gains at that many columns: a row for every trial (`rffbench.stats.gains`)."""
+    """The `gains` of those of `losses` with that many columns: a row for every trial."""
     return gains(found[found["n_features"] == columns], known, baseline=baseline)
 
 

@@ -38,6 +38,7 @@ GROUPS = {
     "adult": ("a9a", "a8a", "adult"),
 }
 """Datasets of one origin, which the bootstrap draws together; every other is a group of its own."""
+Groups = Mapping[str, Sequence[str]]
 Verdict = Literal["better", "same", "worse", "undecided"]
 
 
@@ -96,9 +97,10 @@ def wilcoxon_holm(gains: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"p": p, "p_holm": holm(p)}, index=gains.columns)
 
 
-def groups_of(datasets: Sequence[str]) -> list[list[str]]:
-    """The datasets by `GROUPS`."""
-    origin = {name: group for group, names in GROUPS.items() for name in names}
+def groups_of(datasets: Sequence[str], groups: Groups = GROUPS) -> list[list[str]]:
+    """The datasets of each group, in the order of the ``datasets``; one that is in none of the ``groups``, names of
+    datasets by group, is a group of its own."""
+    origin = {name: group for group, names in groups.items() for name in names}
     found: dict[str, list[str]] = {}
     for name in datasets:
         found.setdefault(origin.get(name, name), []).append(name)
@@ -106,13 +108,17 @@ def groups_of(datasets: Sequence[str]) -> list[list[str]]:
 
 
 def bootstrap(
-    trials: Mapping[str, ArrayLike], draws: int = DRAWS // 10, seed: int = 0, level: float = LEVEL
+    trials: Mapping[str, ArrayLike],
+    draws: int = DRAWS // 10,
+    seed: int = 0,
+    level: float = LEVEL,
+    groups: Groups = GROUPS,
 ) -> tuple[float, float, float]:
-    """The median over datasets of a map's mean gain over trials, and its interval at 1 − ``level``.
+    """The median over datasets of a method's mean gain over trials, and its interval at 1 − ``level``.
 
     ``trials`` are the gains of each dataset's trials. A draw takes as many groups of datasets as there are, with
-    replacement, and of every dataset in them as many trials as it has. NaN trials are left out, and datasets without
-    any.
+    replacement, and of every dataset in them as many trials as it has; ``groups`` are names of datasets by group. NaN
+    trials are left out, and datasets without any; all three are NaN where none is left.
     """
     values = {name: np.asarray(each, float) for name, each in trials.items()}
     values = {name: each[~np.isnan(each)] for name, each in values.items()}
@@ -120,11 +126,11 @@ def bootstrap(
     if not values:
         return np.nan, np.nan, np.nan
     rng = generator(stream("bootstrap", seed), "draws")
-    groups = groups_of(list(values))
+    parts = groups_of(list(values), groups)
     drawn = {name: rng.choice(each, (draws, len(each))).mean(axis=1) for name, each in values.items()}
-    chosen = rng.integers(len(groups), size=(draws, len(groups)))
-    of_group = np.full((len(groups), draws, max(map(len, groups))), np.nan)  # the mean gains of its datasets
-    for at, group in enumerate(groups):
+    chosen = rng.integers(len(parts), size=(draws, len(parts)))
+    of_group = np.full((len(parts), draws, max(map(len, parts))), np.nan)  # the mean gains of its datasets
+    for at, group in enumerate(parts):
         of_group[at, :, : len(group)] = np.transpose([drawn[name] for name in group])
     means = of_group[chosen, np.arange(draws)[:, None]].reshape(draws, -1)
     means.sort(axis=1)  # NaN last

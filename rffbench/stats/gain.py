@@ -74,7 +74,8 @@ def constant_loss(y_train: ArrayLike, y_test: ArrayLike, loss: str) -> float:
 
 
 def reference_of(dataset: str, constants: Sequence[float], losses: Sequence[float]) -> Reference:
-    """A dataset's reference from the constant's and RFF's losses of the same trials."""
+    """A dataset's reference from the losses of the best ``constants`` (`constant_loss`) and the reference's ``losses``,
+    of the same trials, two or more."""
     difference = np.subtract(constants, losses)
     error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
     return Reference(dataset, float(np.mean(constants)), float(np.mean(losses)), error, len(difference))
@@ -84,7 +85,7 @@ def gains(
     found: pd.DataFrame, known: Mapping[str, Reference], *, with_failures: bool = True, baseline: str = BASELINE
 ) -> pd.DataFrame:
     """Every trial's gain over the baseline at the same columns and on the same split: the rows of `losses` with the
-    column gain, of datasets with a usable reference.
+    column gain, (L_baseline − L)/(L_constant − L_ref), of datasets with a usable reference among the ``known``.
 
     A failure has the constant's loss, or, without ``with_failures``, no gain (NaN). Where the baseline failed there
     is no gain either way: nothing is known to compare with.
@@ -101,7 +102,7 @@ def gains(
 
 
 def left_out(datasets: Sequence[str], known: Mapping[str, Reference]) -> dict[str, str]:
-    """The datasets that have no score, and why."""
+    """The datasets without gains, and why: none of the ``known`` references is theirs, or it is not usable."""
     why = {}
     for name in datasets:
         if name not in known:

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from rffbench.arguments.seeds import generator, stream
 from rffbench.io.text import NOT_RUN
 from rffbench.stats.datasets import DRAWS as BOOTSTRAPS
-from rffbench.stats.datasets import groups_of
+from rffbench.stats.datasets import GROUPS, Groups, groups_of
 from rffbench.stats.intervals import LEVEL
 from rffbench.stats.summary import signed
 
@@ -95,9 +95,15 @@ def mean_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nansum(values, axis=0) / np.isfinite(values).sum(axis=0)
 
 
-def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], name: str, seed: int = 0) -> Number:
-    """A number ``of`` values, one a dataset or several in a row, with its interval by a bootstrap over groups of
-    datasets and over trials.
+def over_datasets(
+    values: Mapping[str, Any],
+    of: Callable[[np.ndarray], float],
+    name: str,
+    seed: int = 0,
+    groups: Groups = GROUPS,
+) -> Number:
+    """A number ``of`` values, one a dataset or several in a row, with its 95 % interval by a bootstrap over ``groups``
+    of datasets and over trials. ``of`` takes them as an array (datasets, values in a row).
 
     A draw takes as many groups of datasets as there are, with replacement, and of every dataset in them as many trials
     as it has, the same ones where a dataset is there twice. Only values that are `OfTrials` have trials to draw.
@@ -106,11 +112,11 @@ def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], 
     known = {key: each for key, each in known.items() if not np.isnan(each).any()}
     if not known:
         return Number(name, np.nan, np.nan, np.nan, 0)
-    groups, rng = groups_of(list(known)), generator(stream("answer", seed), name)
-    chosen = rng.integers(len(groups), size=(BOOTSTRAPS // 10, len(groups)))
+    parts, rng = groups_of(list(known), groups), generator(stream("answer", seed), name)
+    chosen = rng.integers(len(parts), size=(BOOTSTRAPS // 10, len(parts)))
     drawn = {key: each.drawn(len(chosen), rng) if isinstance(each := values[key], OfTrials) else [fixed] * len(chosen)
              for key, fixed in known.items()}  # fmt: skip
-    found = [of(np.array([drawn[key][at] for group in row for key in groups[group]])) for at, row in enumerate(chosen)]
+    found = [of(np.array([drawn[key][at] for group in row for key in parts[group]])) for at, row in enumerate(chosen)]
     low, high = np.nanquantile(found, [LEVEL / 2, 1 - LEVEL / 2]) if not np.isnan(found).all() else (np.nan, np.nan)
     every = np.array(list(known.values()))
     return Number(name, of(every), float(low), float(high), len(known), tuple(every[:, 0].tolist()))
@@ -121,6 +127,7 @@ def _row(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def median(values: np.ndarray) -> float:
+    """The median over datasets of the first value in a row."""
     return float(np.median(values[:, 0]))
 
 

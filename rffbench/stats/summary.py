@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rffbench.io.text import NOT_RUN
 from rffbench.stats.costs import outside
-from rffbench.stats.datasets import FEWEST, REGION, SURE, Posterior, bootstrap, signed_rank
+from rffbench.stats.datasets import FEWEST, GROUPS, REGION, SURE, Groups, Posterior, bootstrap, signed_rank
 
 Gains = Mapping[str, NDArray[np.float64]]
 """Of one map, by dataset, the gains of its trials, NaN without any."""
@@ -74,18 +74,27 @@ def gains_of(rows: pd.DataFrame, method: str) -> Gains:
     return {str(dataset): each.to_numpy(float) for dataset, each in mine.groupby("dataset")["gain"]}
 
 
-def summary_of(method: str, gains: Gains, region: float = REGION, *, view: int = 0, outside: str = "") -> Summary:
-    """What the gains of one map come to, in a view of that many datasets."""
-    median, low, high = bootstrap(gains)
+def summary_of(
+    method: str, gains: Gains, region: float = REGION, *, view: int = 0, outside: str = "", groups: Groups = GROUPS
+) -> Summary:
+    """What the ``gains`` of one method come to, in a view of that many datasets: the median over datasets of the mean
+    over trials with its 95 % interval (`bootstrap`), and the posterior (`signed_rank`)."""
+    median, low, high = bootstrap(gains, groups=groups)
     means = tuple(float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all())
     return Summary(method, median, low, high, means, region, view, outside)
 
 
-def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:
-    """The maps that are measured anywhere, the largest median gain first."""
+def summaries(
+    rows: pd.DataFrame, methods: Sequence[str], region: float = REGION, groups: Groups = GROUPS
+) -> list[Summary]:
+    """What gains come to over datasets, the largest median gain first; of ``methods`` that have any.
+
+    ``rows`` has the columns dataset, method and gain, a row for every trial, as `gains` and `at_cost` make them. Gains
+    within ±``region`` count as the same. ``groups`` are names of datasets by group, which the bootstrap draws together.
+    """
     view = rows["dataset"].nunique()
     found = [
-        summary_of(method, gains_of(rows, method), region, view=view, outside=outside(rows, method))
+        summary_of(method, gains_of(rows, method), region, view=view, outside=outside(rows, method), groups=groups)
         for method in methods
     ]
     return sorted((each for each in found if each.is_known), key=lambda each: -each.median)

@@ -18,13 +18,13 @@ REFERENCE_COLUMNS = 4096  # of RFF there
 
 
 def references(path: Path = REFERENCES) -> dict[str, Reference]:
-    """The frozen references, by dataset."""
+    """The frozen references of the board's datasets, by name: the units that `gains` are in."""
     rows = pd.read_csv(path).to_dict("records")
     return {str(row["dataset"]): Reference(**{str(key): value for key, value in row.items()}) for row in rows}
 
 
 def loss_name(dataset: str) -> str:
-    """What the loss on a dataset is, in words."""
+    """What the loss on a dataset of the suite is, in words: mean squared, balanced or test error."""
     if load_card(dataset).task == "regression":
         return MSE
     return "balanced error" if dataset in BALANCED else "test error"

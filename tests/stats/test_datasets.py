@@ -150,3 +150,16 @@ def test_a_performance_profile_is_that_of_a_case_by_hand():
     assert found["a"].tolist() == [0.25, 0.5, 0.75, 1.0]
     assert found["b"].tolist() == [0.5, 0.75, 1.0, 1.0]
     assert found["c"].tolist() == [0.25, 0.25, 0.5, 0.5]
+
+
+def test_datasets_of_one_group_are_drawn_together():
+    """All in one group: every draw has the same datasets. Trials alone, of which all are alike, leave no spread."""
+    trials = {f"d{at}": [0.01 * at] * 3 for at in range(9)}
+    assert bootstrap(trials, groups={"all": [*trials]}) == pytest.approx((0.04, 0.04, 0.04))
+    _, low, high = bootstrap(trials)
+    assert low < 0.03 < 0.05 < high
+    rows = pd.DataFrame(
+        [{"dataset": name, "method": "ours", "gain": each} for name, of in trials.items() for each in of]
+    )
+    (found,) = summaries(rows, ["ours"], groups={"all": [*trials]})
+    assert (found.low, found.high) == pytest.approx((0.04, 0.04))

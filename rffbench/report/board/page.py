@@ -86,8 +86,8 @@ def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "")
 
 
 def run_table(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    """When the parts of a study ran, by which commits, and where: of each part the records of its ``runs``, as
-    `rffbench.Results.runs` has them."""
+    """The table of when the parts of a study ran, by which commits and versions, and on which machines: ``runs`` has
+    the records of each part, as `rffbench.Results.runs` gives them."""
     table = Table("Runs", ["part", "runs", "from", "to", "commits", "rffbench", "machine"], stub=1)
     for name, found in runs.items():
         if found:
