@@ -21,8 +21,8 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
 from rffbench.io.process import Contention, peak_memory, private_memory
 from rffbench.linalg.trigonometric import warm_up
-from rffbench.report.slopes import exponents
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
+from rffbench.stats import exponents
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 SIZES, DIMENSION, COLUMNS = [50_000, 100_000, 200_000, 350_000, 500_000], 54, 1024

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from rffbench.report.frame import Protocols
     from rffbench.report.text_table import Table
+    from rffbench.trials.metrics import Metric
 
 __all__ = ["Comparison", "Difference", "Figures", "Results", "load", "run"]
 
@@ -237,7 +238,7 @@ class Results:
     @cached_property
     def trials(self) -> pd.DataFrame:
         """One row per trial: dataset, n_features, method, multiple, trial, status, contended, finished, and a column
-        per metric.
+        per metric that was measured.
 
         Accuracy is in %, times in seconds, memory in bytes; NaN where a trial has no such number. Of a sweep, one more
         column per axis. ``contended`` is True where other work disturbed the seconds, or where that is unknown.
@@ -251,7 +252,8 @@ class Results:
             with_labels(results.trials.assign(finished=results.finished or None), labels)
             for labels, results in self._protocols
         ]
-        return pd.concat(frames, ignore_index=True).dropna(axis="columns", how="all")
+        every = pd.concat(frames, ignore_index=True)
+        return every.loc[:, every.notna().any() | (every.columns == "multiple")]
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -285,6 +287,26 @@ class Results:
 
         names = [each.name for each in fields(Edge)]
         return pd.DataFrame([vars(each) for _, of in self._protocols for each in edges(of)], columns=names)
+
+    @property
+    def baselines(self) -> list[str]:
+        """The methods with which the config has all others compared."""
+        from rffbench.report.significance import significance_settings
+
+        return list(significance_settings(self._protocols[0][1])["baselines"])
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """What is known of every metric, by its column of ``trials``: its ``label``, unit and better direction."""
+        return self._protocols[0][1].metrics
+
+    def score(self, dataset: str) -> Metric:
+        """The metric that a dataset is judged by: the accuracy, else the RMSE; of maps alone, the first measure."""
+        return self._protocols[0][1].score(dataset)
+
+    def called(self, dataset: str) -> str:
+        """A dataset's name as people write it."""
+        return self._protocols[0][1].called(dataset)
 
     def setting(self, name: str, dataset: str | None = None, method: str | None = None) -> Any:
         """What the config says of ``name``, such as ``preprocess``, ``kernel`` or ``solver``, for a dataset and a

@@ -4,6 +4,7 @@
 FeatureMap           a feature map: implement ``fit`` and ``fill``
 FourierFeatures      a feature map whose columns are cosines and sines of wᵀx: implement ``fit``
 Kernel               a kernel: implement ``matrix``
+make_kernel          a kernel by its name, γ and other parameters
 SpectralKernel       a kernel with a spectral density, so that Fourier features approximate it
 ProductKernel        a kernel with a spectral density whose coordinates are independent
 IsotropicKernel      a kernel with a spectral density of uniform direction
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rffbench.kernels import MaclaurinKernel as MaclaurinKernel
     from rffbench.kernels import ProductKernel as ProductKernel
     from rffbench.kernels import SpectralKernel as SpectralKernel
+    from rffbench.kernels import make_kernel as make_kernel
     from rffbench.solvers.base import Classifier as Classifier
     from rffbench.solvers.base import Regressor as Regressor
     from rffbench.trials.metrics import Metric as Metric
@@ -49,6 +51,7 @@ _HOME = {
     "FeatureMap": "rffbench.features.base",
     "FourierFeatures": "rffbench.features.base",
     "Kernel": "rffbench.kernels",
+    "make_kernel": "rffbench.kernels",
     "SpectralKernel": "rffbench.kernels",
     "ProductKernel": "rffbench.kernels",
     "IsotropicKernel": "rffbench.kernels",

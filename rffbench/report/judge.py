@@ -33,9 +33,9 @@ from rffbench.report.claims import (
     paper_name,
 )
 from rffbench.report.frame import Protocols, Results, find_card, size_label
-from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
 from rffbench.solvers import NONE
 from rffbench.stats.intervals import LEVEL
+from rffbench.stats.slopes import FEWEST_SIZES, fitted_slope
 from rffbench.stats.verdicts import DRAWS, MOST_TRIALS, NEW_ROWS, OPEN, THIS_DATASET, Estimate, adjusted, judge_every
 from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 

@@ -15,7 +15,9 @@ bootstrap, over_datasets      intervals over groups of datasets and over trials:
 calibration, smallest_gain    how often a verdict is right, and which gain so many datasets can decide
 Estimate, Range               does the mean over trials lie in a range? Equivalence, by two one-sided tests
 paired_p_value, mean_interval paired tests and Student's intervals over trials
+fitted_slope, exponents       measurements as powers of the number of features, with an interval
 columns_needed                how many columns are enough
+stream, generator             random numbers named by words, the same on every machine: of resampling, for example
 ============================  =========================================================================================
 
 The names load on first use.
@@ -27,6 +29,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rffbench.arguments.seeds import generator as generator
+    from rffbench.arguments.seeds import stream as stream
     from rffbench.stats.columns import CALIBRATION as CALIBRATION
     from rffbench.stats.columns import Calibration as Calibration
     from rffbench.stats.columns import ColumnsNeeded as ColumnsNeeded
@@ -90,6 +94,10 @@ if TYPE_CHECKING:
     from rffbench.stats.session import beside_baseline as beside_baseline
     from rffbench.stats.session import joined as joined
     from rffbench.stats.session import sessions as sessions
+    from rffbench.stats.slopes import FEWEST_SIZES as FEWEST_SIZES
+    from rffbench.stats.slopes import Slope as Slope
+    from rffbench.stats.slopes import exponents as exponents
+    from rffbench.stats.slopes import fitted_slope as fitted_slope
     from rffbench.stats.summary import NOT_RUN as NOT_RUN
     from rffbench.stats.summary import Gains as Gains
     from rffbench.stats.summary import Summary as Summary
@@ -127,6 +135,7 @@ _NAMES = {
     "numbers": (
         "Number", "OfTrials", "beside", "by_trial", "correlation", "mean_of", "means_of", "median", "over_datasets",
     ),
+    "slopes": ("FEWEST_SIZES", "Slope", "exponents", "fitted_slope"),
     "session": ("beside_baseline", "joined", "sessions"),
     "summary": (
         "NOT_RUN", "Gains", "Summary", "gains_of", "in_percent", "interval", "odds", "percent", "signed", "summaries",
@@ -136,6 +145,7 @@ _NAMES = {
     "verdicts": ("Estimate", "Judgement", "Range"),
 }  # fmt: skip
 _HOME = {name: f"rffbench.stats.{module}" for module, names in _NAMES.items() for name in names}
+_HOME |= dict.fromkeys(("generator", "stream"), "rffbench.arguments.seeds")
 
 __all__ = [*_HOME]
 

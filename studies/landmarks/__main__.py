@@ -13,7 +13,7 @@ import pandas as pd
 
 import rffbench
 from rffbench import Results, train_test
-from rffbench.report.figures.style import (
+from rffbench.figures import (
     SCREEN,
     aside,
     drawn_in,

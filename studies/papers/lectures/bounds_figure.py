@@ -12,16 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rffbench.kernels import kernel_argument, make_spectral_kernel
-from rffbench.report.figures import style as draw
-from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
-from rffbench.report.slopes import fitted_slope
-from rffbench.trials.measuring import ENTRY_QUANTILE
-from rffbench.trials.metrics import METRICS
+from rffbench import Results, load_card
+from rffbench import figures as draw
+from rffbench.plugin import make_kernel
+from rffbench.stats import fitted_slope
 from studies.papers.lectures import error_bounds as bounds
 from studies.papers.lectures.error_slopes import EQUAL, FIXED, SQUARE, measured_of_maps, series
 
-DELTA = 1 - ENTRY_QUANTILE  # the probability with which a bound may fail
+DELTA = 1 - 0.99  # of the metric entry_quantile: the probability with which a bound may fail
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
 FROM_ENTRIES, CONCENTRATION = "from entries", "matrix concentration"
 _BOUND_STYLES: dict[str, dict[str, Any]] = {
@@ -44,7 +42,7 @@ class _Panel:
     title: str = ""
 
 
-def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], Figure]]:
+def bound_figures(every: Results) -> Iterator[tuple[str, dict[str, str], Figure]]:
     """(dataset, labels, figure) for every dataset whose points' diameter was measured.
 
     The panels are log-log, against the frequencies m: the largest entry error with Rahimi and Recht's uniform bound; an
@@ -52,10 +50,10 @@ def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], F
     matrix concentration; and the spectral error over √n for n = m and n = m². Points are means over trials with bars of
     ± one standard deviation. The bounds hold with probability 1 − δ. Fitted exponents have intervals.
     """
-    for labels, results, trials in measured_of_maps(protocols):
+    for labels, results, trials in measured_of_maps(every):
         for dataset in results.datasets:
             mine = trials[trials["dataset"] == dataset]
-            if mine["diameter"].notna().any() and find_card(dataset):
+            if "diameter" in mine and mine["diameter"].notna().any():
                 figure = _figure(results, dataset, mine, labels)
                 if figure is not None:
                     yield dataset, labels, figure
@@ -64,19 +62,18 @@ def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], F
 def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[str, str]) -> Figure | None:
     found = {relation: rows for relation, _, rows in series(trials)}
     every = _panels(results, dataset, trials)
-    names = [panel.metric for panel in every]
-    shown = [panel for name in dict.fromkeys(draw.chosen(names, names)) for panel in every if panel.metric == name
+    shown = [panel for panel in every if panel.metric in trials
              if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
     if not shown:
         return None
     figure, axes = draw.panels(len(shown), 3.7, 3.0, most=2, above=0.4)
     for letter, axis, panel in zip("abcd", axes, shown, strict=False):
         _draw(axis, panel, found, results.methods)
-        axis.set_title(f"({letter}) {panel.title or METRICS[panel.metric].heading}")
+        axis.set_title(f"({letter}) {panel.title or results.metrics[panel.metric].heading}")
     handles = draw.handles_of(axes)
     names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # methods, then bounds
     draw.legend_below(figure, {name: handles[name] for name in names})
-    called = ", ".join([results.called(dataset), *protocol_names(labels)])
+    called = ", ".join([results.called(dataset), *draw.protocol_names(labels)])
     counts = trials.groupby(["method", "n_features", "points"])["trial"].nunique()
     draw.headline(figure, f"{called}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}", draw.spread(counts))
     return figure
@@ -87,9 +84,9 @@ def _points(found: dict[str, pd.DataFrame]) -> str:
 
 
 def _panels(results: Results, dataset: str, trials: pd.DataFrame) -> list[_Panel]:
-    kernel, d = results.grid.setting("kernel"), find_card(dataset).columns
+    kernel, d = results.setting("kernel"), load_card(dataset).columns
     gamma = trials["gamma"].mean() if isinstance(kernel["gamma"], str) else kernel["gamma"]
-    sigma_p = float(np.sqrt(d * make_spectral_kernel(kernel_argument(kernel), gamma).spectral_variance))
+    sigma_p = float(np.sqrt(d * make_kernel(kernel["name"], gamma).spectral_variance))
     diameter = float(trials["diameter"].max())
 
     def pairs(rows: pd.DataFrame) -> float:
@@ -139,7 +136,7 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
         for index, method in enumerate(methods):
             cell = values[values["method"] == method].groupby("n_features")["value"]
             mean, std = cell.mean(), cell.std().fillna(0)
-            style, name = draw.style_of(index), as_written(method)
+            style, name = draw.style_of(index), draw.as_written(method)
             if relation in _RELATION_LINES:
                 style["linestyle"] = _RELATION_LINES[relation]
             at = draw.aside(mean.index, index, len(methods))

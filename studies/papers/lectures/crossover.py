@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results, find_card
-from rffbench.report.significance import significance_settings
+from rffbench import Results, load_card
 
 FEWEST_DIMENSIONS = 3
 
@@ -40,7 +38,7 @@ class Crossover:
 def by_dimension(results: Results) -> pd.DataFrame | None:
     """The trials of maps at the largest size on synthetic data, with a column ``d``. None without measured projections,
     or with fewer than FEWEST_DIMENSIONS dimensions."""
-    if results.trials["marginal_ks"].isna().all():
+    if "marginal_ks" not in results.trials:
         return None
     dimensions = {dataset: d for dataset in results.datasets if (d := _synthetic_dimension(dataset))}
     trials = results.trials[results.trials["dataset"].isin(dimensions) & (results.trials["status"] == "ok")]
@@ -50,8 +48,8 @@ def by_dimension(results: Results) -> pd.DataFrame | None:
 
 
 def _synthetic_dimension(dataset: str) -> int | None:
-    card = find_card(dataset)
-    return card.columns if card and card.format.kind == "synthetic" else None
+    card = load_card(dataset)
+    return card.columns if card.format.kind == "synthetic" else None
 
 
 def median_times(trials: pd.DataFrame) -> pd.DataFrame:
@@ -61,7 +59,7 @@ def median_times(trials: pd.DataFrame) -> pd.DataFrame:
 
 def crossovers(results: Results) -> list[Crossover]:
     """The crossover of every method with the config's first baseline; empty if `by_dimension` is None."""
-    trials, baselines = by_dimension(results), significance_settings(results)["baselines"]
+    trials, baselines = by_dimension(results), results.baselines
     if trials is None or not baselines:
         return []
     times, baseline = median_times(trials), baselines[0]
@@ -82,11 +80,11 @@ def _crossover(times: pd.DataFrame, method: str, baseline: str) -> Crossover:
     return Crossover(method, baseline, int(d[last + 1]), float(at))
 
 
-def write_crossover(protocols: Protocols) -> list[Path]:
+def write_crossover(every: Results) -> list[Path]:
     """Write crossover.csv into the folder: for each method its crossover, and its median seconds over the baseline's at
     every d. Returns the path; empty if nothing was measured."""
     rows = []
-    for labels, results in protocols:
+    for labels, results in every.protocols:
         for each in crossovers(results):
             trials = by_dimension(results)
             assert trials is not None
@@ -99,7 +97,7 @@ def write_crossover(protocols: Protocols) -> list[Path]:
             })  # fmt: skip
     if not rows:
         return []
-    path = protocols[0][1].folder / "crossover.csv"
+    path = every.folder / "crossover.csv"
     table = pd.DataFrame(rows).astype({"faster_from_d": "Int64"})
-    csv_frame(table).to_csv(path, index=False, float_format="%.3g", lineterminator="\n")
+    table.to_csv(path, index=False, float_format="%.3g", lineterminator="\n")
     return [path]

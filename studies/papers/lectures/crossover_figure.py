@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rffbench.report.figures import style as draw
-from rffbench.report.frame import Results, as_written
+from rffbench import Results
+from rffbench import figures as draw
 from studies.papers.lectures.crossover import by_dimension, crossovers
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
@@ -23,7 +23,7 @@ def dimension_figure(results: Results) -> Figure | None:
     trials = by_dimension(results)
     if trials is None:
         return None
-    names = [name for name in draw.chosen(_PANELS, _PANELS) if trials[name].notna().any()]
+    names = [name for name in _PANELS if name in trials and trials[name].notna().any()]
     if not names:
         return None
     figure, axes = draw.panels(len(names), 2.6, 2.8, above=0.3)
@@ -50,7 +50,7 @@ def dimension_figure(results: Results) -> Figure | None:
         draw.tidy_panel(panel)
     found = crossovers(results)
     if found and names[-1] == "feature_s":
-        lines = [f"quicker than {found[0].baseline}:", *(as_written(str(each)) for each in found)]
+        lines = [f"quicker than {found[0].baseline}:", *(draw.as_written(str(each)) for each in found)]
         draw.small_print(axes[-1], lines, "top")
     draw.legend_below(figure, draw.handles_of(axes[:1]))
     shows_hollow = "feature_s" in names and bool(trials["contended"].any())

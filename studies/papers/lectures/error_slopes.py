@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results
-from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
+from rffbench import Results
+from rffbench.stats import FEWEST_SIZES, fitted_slope
 from studies.papers.points import with_points
 
-_OF_SIZES = ("n_features", "kernel_error_points", "trials")
+_OF_SIZES = "points"  # the axis of the sweep over sizes and numbers of points
 
 # The exponents of theory in m: −1/2 for all errors on n fixed points; for the spectral norm also ‖K̃ − K‖₂ ≤ √n if n = m
 # (by the bound on entries) and if n = m² (by matrix concentration; Musco's notes, Section 4.3).
@@ -25,18 +24,17 @@ THEORY = {
 }
 
 
-def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:
+def measured_of_maps(every: Results) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:
     """(common labels, first results, trials) for each group of protocols that differ only in sizes and numbers of
     points. The trials are those of the whole group, with an additional column ``points``, n."""
-    groups: dict[str, list[tuple[dict[str, str], Results]]] = {}
-    for labels, results in protocols:
-        groups.setdefault(results.grid.identity(without=_OF_SIZES), []).append((labels, results))
-    for members in groups.values():
-        common = dict(set.intersection(*(set(labels.items()) for labels, _ in members)))
-        trials = pd.concat([with_points(results, results.trials) for _, results in members], ignore_index=True)
+    groups: dict[tuple[tuple[str, str], ...], list[Results]] = {}
+    for labels, results in every.protocols:
+        common = tuple((axis, label) for axis, label in labels.items() if axis != _OF_SIZES)
+        groups.setdefault(common, []).append(results)
+    for common, members in groups.items():
+        trials = pd.concat([with_points(results, results.trials) for results in members], ignore_index=True)
         trials = trials[trials["status"] == "ok"]
-        axes = {axis: common[axis] for axis in members[0][0] if axis in common}
-        yield axes, members[0][1], trials.drop_duplicates(["dataset", "method", "n_features", "trial", "points"])
+        yield dict(common), members[0], trials.drop_duplicates(["dataset", "method", "n_features", "trial", "points"])
 
 
 def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame]]:
@@ -51,17 +49,21 @@ def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame
             yield relation, None, rows
 
 
-def slope_table(protocols: Protocols) -> pd.DataFrame:
+def slope_table(every: Results) -> pd.DataFrame:
     """One row per label of the sweep, dataset, method, number of points and error: the fitted exponent in m, its
     interval, and theory's exponent. Empty if no error was measured at several sizes."""
     rows = []
-    for labels, results, trials in measured_of_maps(protocols):
+    for labels, results, trials in measured_of_maps(every):
         for dataset in results.datasets:
             for relation, points, mine in series(trials[trials["dataset"] == dataset]):
                 for method in results.methods:
                     for metric in ERRORS:
                         theory = THEORY.get((relation, metric))
-                        slope = fitted_slope(mine[mine["method"] == method], metric) if theory is not None else None
+                        slope = (
+                            fitted_slope(mine[mine["method"] == method], metric)
+                            if theory is not None and metric in mine
+                            else None
+                        )
                         if slope is not None:
                             rows.append({
                                 **labels, "dataset": dataset, "method": method, "error": metric,
@@ -70,13 +72,13 @@ def slope_table(protocols: Protocols) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write_slopes(protocols: Protocols) -> list[Path]:
+def write_slopes(results: Results) -> list[Path]:
     """Write slopes.csv into the folder of an experiment without a solver; return the path, or an empty list."""
-    if any((results.grid.setting("solver") or {}).get("name") != "none" for _, results in protocols):
+    if any((each.setting("solver") or {}).get("name") != "none" for _, each in results.protocols):
         return []
-    table = slope_table(protocols)
+    table = slope_table(results)
     if table.empty:
         return []
-    path = protocols[0][1].folder / "slopes.csv"
-    csv_frame(table).to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
+    path = results.folder / "slopes.csv"
+    table.to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
     return [path]

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rffbench.report.figures.style import SCREEN, drawn_in, saved
-from rffbench.report.frame import load_protocols
+import rffbench
+from rffbench.figures import SCREEN, drawn_in, saved
 from studies.papers import RESULTS
 from studies.papers.liu2020.lambda_scales import write_lambda_scales
 from studies.papers.liu2020.leverage_figure import leverage_figures
@@ -13,8 +13,8 @@ from studies.papers.liu2020.leverage_theory import write_leverage
 def write(paths: Path = RESULTS / "effective-dimension", theory: Path = RESULTS / "leverage-theory") -> None:
     """Write lambda-scales.csv and lambda-scales.md into the folder ``paths``; leverage.csv, leverage.md and the figures
     ``<dataset>-leverage.png`` into ``theory``."""
-    write_lambda_scales(load_protocols(paths))
-    measured = load_protocols(theory)
+    write_lambda_scales(rffbench.load(paths))
+    measured = rffbench.load(theory)
     write_leverage(measured)
     with drawn_in(SCREEN):
         for dataset, figure in leverage_figures(measured):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results, size_label, with_labels
-from rffbench.report.text_table import NOT_RUN, Table
+from rffbench import Results, Table
+from rffbench.stats import NOT_RUN
 
 LAMBDA_SCALES = {
     "lambda": "λ",
@@ -81,7 +79,7 @@ def lambda_scale_table(results: Results) -> Table | None:
     table = Table(f"{results.title}: distance to the curve of {first}", header)
     for row in found.to_dict("records"):
         values = [NOT_RUN if pd.isna(row[name]) else f"{row[name]:.2f}" for name in LAMBDA_SCALES]
-        size = size_label(row["n_features"], row["multiple"])
+        size = str(row["n_features"]) if pd.isna(row["multiple"]) else f"{row['multiple']}d"
         table.rows.append([row["dataset"], size, row["method"], *values])
     for method, mine in found.groupby("method", sort=False):
         table.rows.append(["all", "", str(method), *(f"{mine[name].mean():.2f}" for name in LAMBDA_SCALES)])
@@ -93,14 +91,14 @@ def lambda_scale_table(results: Results) -> Table | None:
     return table
 
 
-def write_lambda_scales(protocols: Protocols) -> list[Path]:
+def write_lambda_scales(results: Results) -> list[Path]:
     """Write lambda-scales.csv and lambda-scales.md, if trials kept the score at every λ with its effective dimension;
     return the paths. For a sweep, the CSV has all protocols, the page the first."""
-    parts: list[Any] = [with_labels(distances(results), labels) for labels, results in protocols]
-    table = lambda_scale_table(protocols[0][1])
+    table = lambda_scale_table(results.protocols[0][1])
     if table is None:
         return []
-    data, page = (protocols[0][1].folder / f"lambda-scales.{suffix}" for suffix in ("csv", "md"))
-    csv_frame(pd.concat(parts)).to_csv(data, index=False, float_format="%.4g", lineterminator="\n")
+    data, page = (results.folder / f"lambda-scales.{suffix}" for suffix in ("csv", "md"))
+    parts = [distances(each).assign(**labels) for labels, each in results.protocols]
+    pd.concat(parts).to_csv(data, index=False, float_format="%.4g", lineterminator="\n")
     page.write_text(table.to_markdown(), encoding="utf-8")
     return [data, page]

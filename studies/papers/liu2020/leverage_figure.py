@@ -11,9 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures import style as draw
-from rffbench.report.frame import Protocols, as_written
-from rffbench.trials.metrics import METRICS
+from rffbench import Results
+from rffbench import figures as draw
 from studies.papers.liu2020.leverage_theory import (
     DIMENSIONS,
     Measured,
@@ -34,7 +33,7 @@ _AGAINST_S = {
 }
 
 
-def leverage_figures(protocols: Protocols) -> Iterator[tuple[str, Figure]]:
+def leverage_figures(every: Results) -> Iterator[tuple[str, Figure]]:
     """(dataset, figure) for every dataset whose dimensions and spectrum were measured.
 
     (a) The eigenvalues of K over n for every n, with λ = 1/√n of the largest n. (b) d and D of Liu et al. 2020, Eqs. 5
@@ -42,16 +41,16 @@ def leverage_figures(protocols: Protocols) -> Iterator[tuple[str, Figure]]:
     features' kernel matrix, with those of K dashed; (e) the Δ-spectral error with Lemma 1's bound. Points are means
     over trials with bars of ± one standard deviation.
     """
-    found = measured(protocols)
+    found = measured(every)
     if found is None:
         return
-    methods = list(dict.fromkeys(method for _, results in protocols for method in results.methods))
+    methods = list(dict.fromkeys(method for _, results in every.protocols for method in results.methods))
     for dataset in found.trials["dataset"].unique():
-        called = next((each.called(dataset) for _, each in protocols if dataset in each.datasets), str(dataset))
-        yield str(dataset), _figure(found, str(dataset), called, methods)
+        called = next((each.called(dataset) for _, each in every.protocols if dataset in each.datasets), str(dataset))
+        yield str(dataset), _figure(found, every, str(dataset), called, methods)
 
 
-def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> Figure:
+def _figure(found: Measured, every: Results, dataset: str, called: str, methods: list[str]) -> Figure:
     trials = found.trials[found.trials["dataset"] == dataset]
     sizes = trials.groupby("points")["n_features"].nunique()
     n = int(str(sizes.idxmax()))
@@ -62,8 +61,8 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
     same: list[str] = []
     for letter, panel, (metric, exact) in zip("cde", axes[2:], _AGAINST_S.items(), strict=False):
         _draw_sizes(panel, here, metric, exact, methods)
-        panel.set_title(f"({letter}) {METRICS[metric].heading}")
-        curves = {as_written(str(method)): rows.groupby("n_features")[metric].mean()
+        panel.set_title(f"({letter}) {every.metrics[metric].heading}")
+        curves = {draw.as_written(str(method)): rows.groupby("n_features")[metric].mean()
                   for method, rows in here.groupby("method", sort=False)}  # fmt: skip
         same += [f"({letter}) {each}" for each in draw.coinciding(curves, True)]
     handles = draw.handles_of(axes[4:])

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from rffbench.report.frame import Protocols
-from rffbench.report.slopes import Slope, fitted_slope
-from rffbench.report.text_table import Table
+from rffbench import Results, Table
+from rffbench.stats import Slope, fitted_slope
 from studies.papers.points import with_points
 
 DIMENSIONS = {"kernel_effective_dimension": "d", "kernel_surrogate_dimension": "D"}
@@ -35,11 +34,13 @@ class Decay(NamedTuple):
     root: float
 
 
-def measured(protocols: Protocols) -> Measured | None:
+def measured(every: Results) -> Measured | None:
     """The protocols' measurements of dimensions and spectra; None without any."""
-    trials = pd.concat([with_points(results, results.trials) for _, results in protocols], ignore_index=True)
+    trials = pd.concat([with_points(results, results.trials) for _, results in every.protocols], ignore_index=True)
+    if not DIMENSIONS.keys() <= set(trials.columns):
+        return None
     trials = trials[(trials["status"] == "ok") & trials[list(DIMENSIONS)].notna().all(axis=1)]
-    curves = pd.concat([with_points(results, results.curves) for _, results in protocols], ignore_index=True)
+    curves = pd.concat([with_points(results, results.curves) for _, results in every.protocols], ignore_index=True)
     return Measured(trials, curves) if len(trials) and "eigenvalue" in curves else None
 
 
@@ -72,14 +73,14 @@ def decay(spectrum: pd.DataFrame) -> Decay:
     return Decay(-power, polynomial, exponential, root)
 
 
-def leverage_table(protocols: Protocols) -> Table | None:
+def leverage_table(every: Results) -> Table | None:
     """The table of d and D at the largest n, their exponents in n, and the decay of K's eigenvalues; None if nothing
     was measured."""
-    found = measured(protocols)
+    found = measured(every)
     if found is None:
         return None
     header = ["dataset", "n", "d", "D", "2/λ", "d ∝ n^", "D ∝ n^", "i^−2t: 2t", "R²", "e^−ci: R²", "e^−c√i: R²"]
-    table = Table(protocols[0][1].title, header)
+    table = Table(every.title, header)
     kernels = of_points(found.trials)
     for dataset, mine in kernels.groupby("dataset", sort=False):
         n = int(mine["points"].max())
@@ -100,12 +101,12 @@ def leverage_table(protocols: Protocols) -> Table | None:
     return table
 
 
-def write_leverage(protocols: Protocols) -> list[Path]:
+def write_leverage(every: Results) -> list[Path]:
     """Write leverage.csv and leverage.md, if dimensions and spectra were measured; return the paths."""
-    table = leverage_table(protocols)
+    table = leverage_table(every)
     if table is None:
         return []
-    folder = protocols[0][1].folder
+    folder = every.folder
     (folder / "leverage.csv").write_text(table.to_csv(), encoding="utf-8")
     (folder / "leverage.md").write_text(table.to_markdown(), encoding="utf-8")
     return [folder / "leverage.csv", folder / "leverage.md"]

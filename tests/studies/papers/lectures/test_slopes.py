@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rffbench
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
-from rffbench.report import frame
 from rffbench.trials.spec import TrialResult, TrialSpec
 from studies.papers.lectures.bounds_figure import bound_figures
 from studies.papers.lectures.crossover import crossovers, median_times, write_crossover
@@ -59,7 +59,7 @@ def bound_results(tmp_path):
 
 
 def test_exponents_are_told_for_n_points_for_n_equal_m_and_for_its_square(bound_results):
-    table = slope_table(frame.load_protocols(bound_results))
+    table = slope_table(rffbench.load(bound_results))
     found = {(row.bandwidth, row.method, row.error, row.points): (row.exponent, row.theory)
              for row in table.itertuples()}  # fmt: skip
     for method in ("RFF", "Fastfood"):
@@ -73,7 +73,7 @@ def test_exponents_are_told_for_n_points_for_n_equal_m_and_for_its_square(bound_
 
 @pytest.mark.slow
 def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
-    figures = list(bound_figures(frame.load_protocols(bound_results)))
+    figures = list(bound_figures(rffbench.load(bound_results)))
     assert [(dataset, labels) for dataset, labels, _ in figures] == [
         ("synthetic", {"bandwidth": "sigma=1"}),
         ("synthetic", {"bandwidth": "sigma=2"}),
@@ -96,7 +96,7 @@ def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
 
 
 def test_slopes_are_written_of_maps_without_a_solver(bound_results):
-    [path] = write_slopes(frame.load_protocols(bound_results))
+    [path] = write_slopes(rffbench.load(bound_results))
     assert set(pd.read_csv(path)["theory"]) == {-0.5, 0.5, 1.0}
 
 
@@ -125,12 +125,12 @@ def dimension_results(tmp_path):
 
 
 def test_the_dimension_from_which_a_map_is_quicker_is_where_the_lines_cross(dimension_results):
-    fastfood, srht = crossovers(frame.load_results(dimension_results))
+    fastfood, srht = crossovers(rffbench.load(dimension_results))
     # √2 times slower at 256 and 2 times quicker at 1024: a third of the way, on a log scale.
     assert (fastfood.method, fastfood.baseline, fastfood.faster_from) == ("Fastfood", "RFF", 1024)
     assert fastfood.at == pytest.approx(256 * 4 ** (1 / 3))
     assert (srht.faster_from, srht.at) == (64, None)
-    slower = frame.load_results(dimension_results)
+    slower = rffbench.load(dimension_results)
     slower.trials["feature_s"] *= np.where(slower.trials["method"] == "Fastfood", 100, 1)
     assert crossovers(slower)[0].faster_from is None
 
@@ -142,7 +142,7 @@ def test_a_trial_that_took_long_by_chance_does_not_count_at_a_dimension():
 
 @pytest.mark.slow
 def test_the_figure_against_the_dimension_says_where_they_cross(dimension_results):
-    figure = dimension_figure(frame.load_results(dimension_results))
+    figure = dimension_figure(rffbench.load(dimension_results))
     assert [axis.get_title() for axis in figure.axes] == [
         "(a) relative kernel error",
         "(b) Kolmogorov–Smirnov distance",
@@ -153,5 +153,5 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     seconds = figure.axes[-1].containers[1][0].get_ydata(orig=False)
     np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
     assert "Fastfood: from\u00a0d\u00a0≈\u00a0406" in figure.axes[-1].texts[0].get_text()
-    write_crossover(frame.load_protocols(dimension_results))
+    write_crossover(rffbench.load(dimension_results))
     assert (dimension_results / "crossover.csv").is_file()

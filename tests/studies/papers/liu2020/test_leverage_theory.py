@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rffbench
 from rffbench import report
-from rffbench.report import frame
 from studies.papers.liu2020.leverage_figure import leverage_figures
 from studies.papers.liu2020.leverage_theory import decay, delta_error_bound, leverage_table, write_leverage
 from tests.helpers import report_log as log
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 
 def test_the_table_has_both_dimensions_their_exponents_in_n_and_the_decay(tmp_path):
-    table = leverage_table(frame.load_protocols(folder(tmp_path)))
+    table = leverage_table(rffbench.load(folder(tmp_path)))
     [row] = table.rows
     told = dict(zip(table.header, row, strict=True))
     assert (told["n"], told["d"], told["D"], told["2/λ"]) == ("400", "4.5", "60.0", "40.0")
@@ -61,7 +61,7 @@ def test_protocols_with_other_methods_stand_in_one_table(tmp_path):
 
 @pytest.mark.slow
 def test_the_figure_is_of_the_kernel_against_n_and_of_maps_against_s(tmp_path):
-    protocols = frame.load_protocols(folder(tmp_path))
+    protocols = rffbench.load(folder(tmp_path))
     [(dataset, figure)] = leverage_figures(protocols)
     assert (dataset, len(figure.axes)) == ("eeg", 5)
     assert [axis.get_xlabel() for axis in figure.axes[1:]] == ["points n"] + 3 * ["frequencies s"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from rffbench.report.slopes import fitted_slope
+from rffbench.stats.slopes import fitted_slope
 
 
 def trials_of(values, trials=3, metric="sup_error"):
