@@ -1,18 +1,5 @@
 """Figures of your own, drawn as rffbench draws its own: import these names from ``rffbench.figures``.
 
-drawn_in           a context in which all is drawn in a style, such as ``SCREEN``
-panels             a figure with as many panels of one size, and the panels
-style_of           the colour, marker and line of the method with a number, the same in all figures
-headline           the title of a figure, with notes below it
-legend_below       one legend for all panels, below them
-log_axis           an axis with a logarithmic scale and ticks that can be read
-tidy_panel         the last touch on a panel: grid, frame, ticks
-Strip, Strips      a line of dots, one for every dataset, with its median and interval; a panel of them
-gains_in_percent   the panel of the gains of some methods
-strips_figure      the figure of such panels
-saved              writes a figure into the folder ``figures`` of a results folder
-================  ======================================================================================================
-================  ======================================================================================================
 ================  ======================================================================================================
 drawn_in          a context in which all is drawn in a style, such as ``SCREEN``
 panels            a figure with as many panels of one size, and the panels
