@@ -23,11 +23,19 @@ from rffbench.io.text import plural, wrapped
     help="What a good model is: accuracy, balanced_accuracy, auc, average_precision, log_loss; rmse, mae, r2. It also "
     "says whether the target is of classes or a number. [default: by the data, and said]",
 )
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced", "none"]),
+    help="Whether each class weighs as much as the others. [default: balanced if one is rare, and said]",
+)
 @click.option("--minutes", type=POINTS, default=5.0, show_default=True, help="How long it may take.")
 @click.option("--output", type=FILE, metavar="FOLDER", help="Where the model goes. [default: the file's name and -fit]")
 @table_options
 @quiet_option
-def fit(file: Path, metric: str | None, minutes: float, output: Path | None, reading: dict[str, Any]) -> int:
+def fit(
+    file: Path, metric: str | None, class_weight: str | None, minutes: float, output: Path | None,
+    reading: dict[str, Any],
+) -> int:  # fmt: skip
     """Advise a kernel and a map for a table, and write the model.
 
     FILE is a table with a row for each case and a column to predict: CSV, Excel or parquet. The advice says which
@@ -44,7 +52,7 @@ def fit(file: Path, metric: str | None, minutes: float, output: Path | None, rea
     began = time.monotonic()
     folder = output or Path(f"{_stem(file)}-fit")
     writing.check_folder(folder)
-    asked = question.ask(file, metric=metric, **reading)
+    asked = question.ask(file, metric=metric, class_weight=class_weight, **reading)
     for line in asked.said:
         _in_lines(line, note)
     with TimeLeft(60 * minutes, "fit") as progress:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench import CalibratedRidgeClassifier, StreamedRidge
+from rffbench import CalibratedRidgeClassifier, LogisticClassifierCV, StreamedRidge
 from rffbench.fit.candidates import SEED, Candidate
 from rffbench.fit.metrics import Metric
 
@@ -22,6 +22,8 @@ def learner(
         return _constant(metric)
     if candidate.kind == "trees":
         return _trees(settings, metric, class_weight, share, targets)
+    if candidate.kind == "linear" and metric.of_classes:
+        return _logistic(settings, class_weight, share)
     features = None if candidate.kind == "linear" else candidate.features(settings["columns"], settings["gamma"])
     if metric.of_classes:
         return CalibratedRidgeClassifier(
@@ -39,10 +41,7 @@ def _constant(metric: Metric) -> Any:
 
 
 def _trees(settings: dict[str, Any], metric: Metric, class_weight: str | None, share: float, targets: int) -> Any:
-    """Boosted trees. With weights, of two classes the label is the one that is more frequent than among all rows, so
-    that probabilities stay those of the rows; more classes are weighted."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.model_selection import FixedThresholdClassifier
     from sklearn.multioutput import MultiOutputRegressor
 
     common = {"early_stopping": False, **settings, "random_state": SEED}
@@ -50,9 +49,21 @@ def _trees(settings: dict[str, Any], metric: Metric, class_weight: str | None, s
         loss = {"loss": "absolute_error"} if metric.name == "mae" else {}
         one = HistGradientBoostingRegressor(**common, **loss)
         return one if targets == 1 else MultiOutputRegressor(one)
+    return _weighted(HistGradientBoostingClassifier(**common), class_weight, share)
+
+
+def _logistic(settings: dict[str, Any], class_weight: str | None, share: float) -> Any:
+    return _weighted(LogisticClassifierCV([settings["lambda"]]), class_weight, share)
+
+
+def _weighted(classifier: Any, class_weight: str | None, share: float) -> Any:
+    """With weights, of two classes the label is the one that is more frequent than among all rows, so that
+    probabilities stay those of the rows; more classes are weighted."""
+    from sklearn.model_selection import FixedThresholdClassifier
+
     if class_weight and share:
-        return FixedThresholdClassifier(HistGradientBoostingClassifier(**common), threshold=share)
-    return HistGradientBoostingClassifier(**common, class_weight=class_weight)
+        return FixedThresholdClassifier(classifier, threshold=share)
+    return classifier.set_params(class_weight=class_weight)
 
 
 def trees_grown(model: Any) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rffbench.data.sheet import ColumnName
 from rffbench.data.tables import Table
-from rffbench.errors import TableError
+from rffbench.errors import ConfigError, TableError
 from rffbench.fit.metrics import METRICS, Metric, metric_called
 from rffbench.fit.table import options, read
 from rffbench.io.text import plural
@@ -67,9 +67,12 @@ class Question:
         return f"Task: {asked}, from {plural(len(self.inputs), 'input')} and {self.rows:,} rows."
 
 
-def ask(path: Path, target: ColumnName | None = None, metric: str | None = None, **reading: Any) -> Question:
+def ask(
+    path: Path, target: ColumnName | None = None, metric: str | None = None, class_weight: str | None = None,
+    **reading: Any,
+) -> Question:  # fmt: skip
     """The question to the table at ``path``, which is read with the options ``reading``; ConfigError or TableError,
-    naming the column, if it has no answer."""
+    naming the column, if it has no answer. ``class_weight``: "balanced" or "none"; None: by the data."""
     asked = metric_called(metric) if metric else None
     given = options(target, asked, reading)
     table = read(path, given)
@@ -90,7 +93,11 @@ def ask(path: Path, target: ColumnName | None = None, metric: str | None = None,
         y, classes = _codes(path, targets[0], table.target.to_numpy(dtype=object))
         if "task" not in given and len(classes) > 2 and all(each.lstrip("-").isdigit() for each in classes):
             said.append(f"{targets[0]!r} has {len(classes)} numbers, taken as classes; --metric rmse says otherwise")
+    if class_weight and classes is None:
+        raise ConfigError(f"--class-weight: is for classes, and {' and '.join(targets)} is a number")
     chosen, weight = _metric_of(targets, y, classes, asked, said)
+    if class_weight:
+        weight = None if class_weight == "none" else class_weight
     return Question(table, given, targets, y, classes, chosen, weight, said)
 
 

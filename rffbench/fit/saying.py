@@ -43,7 +43,8 @@ def in_a_sentence(search: Search, advice: Advice) -> str:
     if len(search.splits) < 2:
         return f"Advice: {described(advice.use, advice.columns)}, from one split alone: give it more time."
     if advice.use == LINEAR:
-        return "Advice: linear regression without a map; no map is shown to be better."
+        kind = "logistic" if search.metric.of_classes else "linear"
+        return f"Advice: {kind} regression without a map; no map is shown to be better."
     said = f"Advice: {described(advice.use, advice.columns)}"
     if advice.over is None:
         return f"{said}; none beats it."

@@ -26,7 +26,7 @@ from rffbench.fit.candidates import (
 from rffbench.fit.learners import few_threads, predictions
 from rffbench.fit.preparing import preparation
 from rffbench.fit.question import Question
-from rffbench.fit.tuning import FOLDS, Rows, Tuned, tune_lambda, tune_map, tune_trees
+from rffbench.fit.tuning import FOLDS, Rows, Tuned, tune_lambda, tune_logistic, tune_map, tune_trees
 
 OUTER_FOLDS = 5
 FEWEST_SPLITS = 3
@@ -267,6 +267,8 @@ class Search:
             yield 0, UNSCORED
         elif candidate.kind == "trees":
             yield 0, tune_trees(rows, self.metric, self._few_trees, self._check)
+        elif candidate.kind == "linear" and self.metric.of_classes:
+            yield 0, tune_logistic(rows, self.metric, self._check)
         elif candidate.kind == "linear":
             yield 0, tune_lambda(candidate, rows, self.metric, 0, None)
         elif candidate.kind == "exact":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ TREES_TRIED = [
     {"learning_rate": rate, "max_leaf_nodes": leaves} for rate, leaves in ((0.1, 31), (0.05, 15), (0.05, 63), (0.1, 7))
 ]
 MOST_TREES = 500
+LOGISTIC_LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
 
 @dataclass
@@ -129,22 +130,34 @@ def _fold_scores(metric: Metric, rows: Rows, outputs: NDArray[np.float64]) -> ND
 
 
 def tune_trees(rows: Rows, metric: Metric, few: bool, check: Callable[[], object]) -> Tuned:
-    """The learning rate, the leaves and the number of trees. Early stopping finds the number in each fold; the others
-    are chosen in the first fold, and with ``few`` are the first of TREES_TRIED."""
+    """The learning rate, the leaves and the number of trees, which early stopping finds in each fold; with ``few`` the
+    first of TREES_TRIED."""
+    tried = [{**each, "max_iter": MOST_TREES, "early_stopping": True} for each in TREES_TRIED[: 1 if few else None]]
+    tuned, models = _best_of(candidates.TREES, tried, rows, metric, check)
+    grown = round(float(np.mean([trees_grown(model) for model in models])))
+    settings = {name: value for name, value in tuned.settings.items() if name != "early_stopping"}
+    return Tuned({**settings, "max_iter": max(10, grown)}, tuned.scores)
 
-    def tried(settings: dict[str, Any], folds: range) -> Tuned:
-        scores, counts = [], []
-        for fold in folds:
-            check()
-            train, held = rows.fold != fold, rows.fold == fold
-            model = rows.learner(candidates.TREES, {**settings, "max_iter": MOST_TREES, "early_stopping": True}, metric)
-            model.fit(rows.X[train], rows.answers(train))
-            found = predictions(model, rows.X[held], metric)
-            scores.append(metric.sign * metric.compute(rows.y[held], found))
-            counts.append(trees_grown(model))
-        return Tuned({**settings, "max_iter": max(10, round(float(np.mean(counts))))}, np.array(scores))
 
-    settings = TREES_TRIED[:1] if few else TREES_TRIED
-    screened = [tried(each, range(1)) for each in settings]
-    best = max(range(len(settings)), key=lambda at: screened[at].mean)
-    return tried(settings[best], range(FOLDS))
+def tune_logistic(rows: Rows, metric: Metric, check: Callable[[], object]) -> Tuned:
+    """λ of a logistic regression without a map."""
+    tuned, _ = _best_of(candidates.LINEAR, [{"lambda": each} for each in LOGISTIC_LAMBDAS], rows, metric, check)
+    return tuned
+
+
+def _best_of(
+    candidate: Candidate, settings: Sequence[dict[str, Any]], rows: Rows, metric: Metric, check: Callable[[], object]
+) -> tuple[Tuned, list[Any]]:
+    """The settings that score best in the first fold, with their scores in all folds and the models fitted for
+    these. ``check`` is called before each fit."""
+
+    def tried(of: dict[str, Any], fold: int) -> tuple[float, Any]:
+        check()
+        train, held = rows.fold != fold, rows.fold == fold
+        model = rows.learner(candidate, of, metric).fit(rows.X[train], rows.answers(train))
+        return metric.sign * metric.compute(rows.y[held], predictions(model, rows.X[held], metric)), model
+
+    first = [tried(each, 0) for each in settings]
+    best = max(range(len(settings)), key=lambda at: first[at][0])
+    scores, models = zip(first[best], *(tried(settings[best], fold) for fold in range(1, FOLDS)), strict=True)
+    return Tuned(settings[best], np.array(scores)), list(models)

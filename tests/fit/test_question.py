@@ -56,6 +56,17 @@ def test_the_metric_says_whether_whole_numbers_are_classes(asked_of):
     assert asked_of(stars, metric="mae").classes is None
 
 
+def test_class_weights_are_as_asked_for_and_of_classes_alone(tmp_path):
+    path = tmp_path / "people.csv"
+    table(100, target=words(100, yes=40)).to_csv(path, index=False)
+    assert ask(path, class_weight="balanced").class_weight == "balanced"
+    table(200, target=words(200, yes=14)).to_csv(path, index=False)
+    assert ask(path, class_weight="none").class_weight is None
+    table(100, target=rng.normal(size=100)).to_csv(path, index=False)
+    with pytest.raises(ConfigError, match="--class-weight: is for classes, and target is a number"):
+        ask(path, class_weight="balanced")
+
+
 def test_how_the_file_is_read_can_be_said_as_for_describe(tmp_path):
     frame = table(code=np.arange(100) % 7, day=pd.date_range("2024", periods=100), y=rng.normal(size=100).round(3))
     path = tmp_path / "people.csv"

@@ -6,6 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 pytest.importorskip("skrub", reason="pip install 'rffbench[fit]'")
 pytest.importorskip("skops", reason="pip install 'rffbench[fit]'")
@@ -172,3 +176,19 @@ def test_a_search_ends_in_its_time_and_says_what_was_not_tried(question):
     assert search.gone < 20 * 60
     assert search.not_tried
     assert set(FIRST) <= {candidate for candidate, _ in search.trials}
+
+
+@pytest.mark.slow
+def test_of_classes_the_linear_model_is_a_logistic_regression_as_good_as_scikit_learns(tmp_path):
+    frame = load_iris(as_frame=True).frame
+    frame["target"] = np.array(["setosa", "versicolor", "virginica"])[frame["target"]]
+    frame.to_csv(tmp_path / "iris.csv", index=False)
+    search = Search(ask(tmp_path / "iris.csv"), 0.01)
+    found = []
+    for split in range(3):
+        search.try_one(LINEAR, split)
+        train, test = search.splits[split].train, search.splits[split].test
+        X, y = frame.iloc[:, :4].to_numpy(), frame["target"].to_numpy()
+        theirs = make_pipeline(StandardScaler(), LogisticRegressionCV(cv=5, max_iter=1000)).fit(X[train], y[train])
+        found.append(search.trials[LINEAR, 0][split].score - theirs.score(X[test], y[test]))
+    assert np.mean(found) > -0.03
