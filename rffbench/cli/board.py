@@ -79,10 +79,11 @@ def board(
 ) -> int:
     """Show the board, or put a feature map or your own data on it.
 
-    Without REF and --data: the board as far as it has run here, in the terminal and as board.html; or the rows of
-    it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
-    beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package:
-    a verdict, the rows next to it, and board.html with all of them.
+    Without REF and --data: which map to take, the verdicts, and the gains of the maps; the gains are those of
+    the board as far as it has run here, also as board.html, or those that ship with rffbench. REF is a class in
+    a file, ./mine.py:MyMap, or a registered map. It is checked, run beside RFF on the board's datasets by the
+    board's protocol, and shown among the maps that ship with the package: a verdict, the rows next to it, and
+    board.html with all of them.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: the 22 maps of the
     board, linear regression, boosted trees, kernel ridge on up to 3,000 training rows, and REF if given, on that data.
     With --check FOLDER some trials of a folder that --save wrote are repeated, with the map in a sandbox; the exit

@@ -2,23 +2,23 @@
 
 What is measured has a row for every trial in a DataFrame, as `rffbench.load(folder).trials` has it.
 
-============================  =========================================================================================
-losses, constant_loss         the test loss of every trial; that of the best constant
-Reference, reference_of       a dataset's unit: what a reference gains over the best constant
-gains, at_columns, left_out   every trial's gain over a baseline, in that unit; the datasets that have none, and why
-cost, with_cost, cost_ratios  what trials cost, of seconds or memory; as ratios to the baseline's
-at_cost, cost_to_reach        methods at the baseline's cost, read from their curves; the cost to come to its loss
-sessions, joined              which seconds may be compared: those of one session of measuring
-summaries, summary_of         what gains come to over datasets: median, interval, verdict
-signed_rank, wilcoxon_holm    is a method better, the same to within a region, or worse? With Holm's correction
-bootstrap, over_datasets      intervals over groups of datasets and over trials: of a gain, of any number
-calibration, smallest_gain    how often a verdict is right, and which gain so many datasets can decide
-Estimate, Range               does the mean over trials lie in a range? Equivalence, by two one-sided tests
-paired_p_value, mean_interval paired tests and Student's intervals over trials
-fitted_slope, exponents       measurements as powers of the number of features, with an interval
-columns_needed                how many columns are enough
-stream, generator             random numbers named by words, the same on every machine: of resampling, for example
-============================  =========================================================================================
+=============================  =======================================================================================
+losses, constant_loss          the test loss of every trial; that of the best constant
+Reference, reference_of        a dataset's unit: what a reference gains over the best constant
+gains, at_columns, left_out    every trial's gain over a baseline, in that unit; the datasets that have none, and why
+cost, with_cost, cost_ratios   what trials cost, of seconds or memory; as ratios to the baseline's
+at_cost, cost_to_reach         methods at the baseline's cost, read from their curves; the cost to come to its loss
+sessions, joined               which seconds may be compared: those of one session of measuring
+summaries, summary_of          what gains come to over datasets: median, interval, verdict
+signed_rank, wilcoxon_holm     is a method better, the same to within a region, or worse? With Holm's correction
+bootstrap, over_datasets       intervals over groups of datasets and over trials: of a gain, of any number
+calibration, smallest_gain     how often a verdict is right, and which gain so many datasets can decide
+Estimate, Range                does the mean over trials lie in a range? Equivalence, by two one-sided tests
+paired_p_value, mean_interval  paired tests and Student's intervals over trials
+fitted_slope, exponents        measurements as powers of the number of features, with an interval
+columns_needed                 how many columns are enough
+stream, generator              random numbers named by words, the same on every machine: of resampling, for example
+=============================  =======================================================================================
 
 The names load on first use.
 """

@@ -17,8 +17,8 @@ PAGE = ROOT / "docs" / "board" / "results.md"
 TITLE = "# The board\n\n"
 ABOUT = """
 Feature maps of the Gaussian kernel on 28 datasets, by one protocol: what they gain over random Fourier features. The
-questions and the rules were [written down before the run](questions.md). `rffbench board` makes this page from your own
-results, and `rffbench board ./mine.py:MyMap` puts your map [beside some of these](small.md).
+questions and the rules were [written down before the run](questions.md). `rffbench board` shows the gains of your own
+run of it, and `rffbench board ./mine.py:MyMap` puts your map [beside some of these](small.md).
 [All trials](../../results/board/{rows}) are one file.
 
 """
