@@ -410,7 +410,8 @@ ENDLESS = {  # what a small packed file holds, and what is said of it
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_small_compressed_log_that_unpacks_to_endless_lines_is_refused_in_seconds(tmp_path, what):
     piece, said = ENDLESS[what]
-    packed_repeatedly(tmp_path / "trials.jsonl.xz", piece, 150)
+    megabytes = 150 if what == "lines of blanks" else 70
+    packed_repeatedly(tmp_path / "trials.jsonl.xz", piece, megabytes)
     started = time.process_time()
     with pytest.raises(ResultsError, match=rf"trials\.jsonl\.xz.*{said}"):
         read_rows(tmp_path / "trials.jsonl")

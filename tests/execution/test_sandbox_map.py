@@ -78,7 +78,14 @@ def doing(what):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("source", [MINE, OURS, OF_TARGETS], ids=["a transformer", "of this package", "of targets"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(MINE, id="a transformer", marks=pytest.mark.slow),
+        pytest.param(OURS, id="of this package", marks=pytest.mark.slow),
+        pytest.param(OF_TARGETS, id="of targets"),
+    ],
+)
 def test_the_features_are_the_same_to_the_last_bit(sandboxed, tmp_path, source):
     theirs = sandboxed(source)
     for dtype in (np.float64, np.float32):
@@ -93,6 +100,7 @@ def test_the_features_are_the_same_to_the_last_bit(sandboxed, tmp_path, source):
                 assert np.array_equal(out, here.transform(some))
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_it_is_another_process_all_the_same(sandboxed, tmp_path):
     theirs = sandboxed(doing("import sys; sys.modules['of_mine'] = sys; print('passed: it is I')"), kind=None)
     features = theirs.fit(X, Y).transform(X)
@@ -177,6 +185,7 @@ def test_the_map_sees_its_own_file_and_no_other_of_the_submission(sandboxed, tmp
         sandboxed(doing(look)).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
     marker = f"6666{os.getpid()}"
     sandboxed(doing(f"import subprocess\nsubprocess.run(['sleep', '{marker}'])"))

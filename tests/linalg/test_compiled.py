@@ -53,6 +53,7 @@ def test_without_a_home_and_beside_a_package_that_cannot_be_written_to_a_tempora
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trap", ["file", "link", "open to all"])
 def test_a_temporary_folder_that_others_could_write_to_is_no_cache(unwritable, tmp_path, trap):
     place = tmp_path / "temporary" / f"rffbench-numba-{os.getuid()}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +22,12 @@ NEVER_JUDGED = {"potapczynski2021"}
 
 # Where a card's rows are known not to be the paper's: another test part, rows the paper leaves out.
 OTHER_ROWS = {"cod-rna", "cod-rna-paper"}
+
+
+@cache
+def whole(name):
+    """The reference, its numbers and its claims."""
+    return read_reference(name, Path())
 
 
 @pytest.mark.parametrize(("name", "cells"), [("liu2020-table3", 116), ("yen2014-table1", 24), ("yen2014-table2", 27)])
@@ -45,7 +52,7 @@ def test_a_table_is_there_whole(name, cells):
     ],
 )
 def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_reason(name, rows, compared):
-    numbers = load_reference(name).numbers()
+    _, numbers, _ = whole(name)
     assert set(numbers.groupby("line")["metric"].nunique()) == {2}  # the kernel's error and that of the predictions
     assert len(numbers) == 2 * rows
     assert (numbers["absent"] == "").sum() == compared
@@ -53,9 +60,9 @@ def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_r
 
 
 def test_both_parts_of_the_stored_runs_of_wu2016_are_all_of_them():
-    whole, *parts = (load_reference(f"wu2016-{part}").numbers() for part in ("random-binning", "eight", "covtype"))
-    assert sorted(whole["line"]) == sorted([*parts[0]["line"], *parts[1]["line"]])
-    assert (whole["absent"] == "").sum() == sum((part["absent"] == "").sum() for part in parts) == 10 * 3 * 19 * 8
+    runs, *parts = (whole(f"wu2016-{part}")[1] for part in ("random-binning", "eight", "covtype"))
+    assert sorted(runs["line"]) == sorted([*parts[0]["line"], *parts[1]["line"]])
+    assert (runs["absent"] == "").sum() == sum((part["absent"] == "").sum() for part in parts) == 10 * 3 * 19 * 8
 
 
 def test_numbers_are_in_the_suites_units_and_under_its_names():
@@ -72,7 +79,7 @@ def test_numbers_are_in_the_suites_units_and_under_its_names():
 
 @pytest.mark.parametrize("name", sorted(references()))
 def test_every_reference_is_right_as_a_whole(name):
-    read, numbers, claims = read_reference(name, Path())
+    read, numbers, claims = whole(name)
     assert len(numbers) or claims or read.table is None
     assert read.dataset_statistics().index.is_unique
     if read.table and read.table.counts_all and (numbers["absent"] == "").any():
