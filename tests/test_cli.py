@@ -375,7 +375,7 @@ def test_a_run_prints_its_table_and_one_with_nothing_left_to_do_changes_no_file(
     assert run.returncode == 0, run.stderr
     assert "\r" not in run.stderr  # no bar without a terminal
     assert [row["status"] for row in rows(folder)] == ["ok"] * 8
-    for piece in ("digits", "RFF", "surrogate-RFF", "±", "wrote results/tiny/table.md", "wrote results/tiny/figures/"):
+    for piece in ("digits", "RFF", "Ours", "±", "wrote results/tiny/table.md", "wrote results/tiny/figures/"):
         assert piece in run.stdout
     for name in ("config.yaml", "manifest.json", "summary.csv", "table.csv", "table.md", "table.tex"):
         assert (folder / name).stat().st_size
@@ -681,7 +681,7 @@ def test_compare_prints_what_was_measured_and_a_line_for_the_rest(rffbench, tmp_
         (["check-method", "surr"], ["surrogate-leverage"]),
         (["table", "x", "--metric", "feature_"], ["feature_s"]),
         (["run", "quickstart", "--only", "da"], ["dataset="]),
-        (["run", "quickstart", "--only", "method=RFF,Ou"], ["method=RFF,Ours"]),
+        (["run", "quickstart", "--only", "method=RFF,surr"], ["method=RFF,surrogate-RFF"]),
         (["run", "no-such-config", "--only", "method="], []),
         (["run", "./mine"], ["./mine"]),  # a file's name, which the shell completes
     ],

@@ -100,7 +100,7 @@ GROUPS = {
     "Results": (tables.table, tables.plot, browser.report, browser.serve, browser.site, comparison.diff,
                 comparison.history, comparison.merge),
     "Papers": (comparison.compare, comparison.record),
-    "Maintenance": (configs.environment, configs.schema, configs.completion),
+    "Maintenance": (comparison.migrate, configs.environment, configs.schema, configs.completion),
 }  # fmt: skip
 for _command in (command for commands in GROUPS.values() for command in commands):
     cli.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands compare, record, merge, diff and history."""
+"""The commands compare, record, merge, migrate, diff and history."""
 
 from __future__ import annotations
 
@@ -141,6 +141,28 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
         twice = f", {made.repeated} of them in several shards" if made.repeated else ""
         echo(f"wrote {made.folder}: {plural(made.trials, 'trial')}{twice}")
     return 0
+
+
+@click.command()
+@click.argument("results", type=FILE)
+@quiet_option
+def migrate(results: Path) -> int:
+    """Rewrite RESULTS of an older rffbench in today's format.
+
+    A copy takes the folder's place, and the former folder is kept beside it, as NAME.old-TIME. A folder that has
+    today's format is left alone. One with a row that cannot be rewritten is left alone, too, and the row is named.
+    """
+    from rffbench.execution.migrate import migrate as rewrite
+    from rffbench.report import experiment_folders
+
+    def work(folder: Path) -> None:
+        made = rewrite(folder)
+        if made is None:
+            echo(f"{folder}: has today's format; nothing was changed")
+        else:
+            echo(f"{folder}: {plural(made.rows, 'row')} rewritten; the former folder is {made.former}")
+
+    return in_every(experiment_folders(results), work)
 
 
 @click.command()

@@ -61,7 +61,7 @@ from rffbench.errors import unknown
 from rffbench.io import yamlfile
 from rffbench.io.text import canonical_json
 from rffbench.io.yamlfile import Misplaced, pattern
-from rffbench.trials.spec import LATER, Timing, TrialSpec
+from rffbench.trials.spec import Timing, TrialSpec
 
 # Maps that use no data: the default baselines of significance.
 BASELINE_FEATURES = ("fourier", "qmc")
@@ -390,9 +390,9 @@ class Experiment(Strict):
         return self.executor.name, dict(self.executor.model_extra or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """The resolved config in the form of the YAML. All defaults are written out, except those of settings that came
-        after the first release."""
-        from rffbench.features import later_defaults
+        """The resolved config in the form of the YAML. All defaults are written out, except those of a foreign map,
+        which its own code may change."""
+        from rffbench.features import known_defaults
 
         resolved = self.model_dump(mode="json", by_alias=True)
         for key in (*PER_DATASET, "trials"):
@@ -409,13 +409,7 @@ class Experiment(Strict):
                 written["kernel"] = method.kernel.spec()
             left_out = [key for key in OF_METHOD if written[key] is None]
             given = {key: value for key, value in written.items() if key not in left_out}
-            resolved["methods"][label] = later_defaults(method.features) | given
-        for key, default in LATER.items():
-            if key in resolved and resolved[key] == default:
-                del resolved[key]
-        for key in ("figures", "table"):  # these came after the first release, too
-            if resolved[key] == type(self).model_fields[key].default:
-                del resolved[key]
+            resolved["methods"][label] = {"features": method.features} | known_defaults(method.features) | given
         for key in ("sweep", "executor", "cards", "solver_of", "kernel_of"):
             if not resolved[key]:
                 del resolved[key]

@@ -10,16 +10,15 @@ place in the model of the config and in TrialSpec, and the code that uses it.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
 from rffbench.config.values import DEFAULT, listed
 from rffbench.io.text import canonical_json
-from rffbench.labels import shown_labels, stored_features
 from rffbench.plugins import ownfile
-from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
+from rffbench.trials.spec import Timing, TrialSpec, written_size
 
 # A method's entries, besides its map's parameters.
 OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets", "trials", "flaws")
@@ -64,19 +63,13 @@ class Grid:
         return self.config["methods"][method].get(name) is not None
 
     def features(self, method: str) -> dict[str, Any]:
-        """A method's feature map: its name and its parameters from the config, in the form of trials' keys."""
+        """A method's feature map: its name and its parameters in the config."""
         own = self.config["methods"][method]
-        given = {key: value for key, value in own.items() if key not in OF_METHOD}
-        return stored_features({"name": own.get("features"), **given})
-
-    @cached_property
-    def shown(self) -> dict[str, str]:
-        """The label under which every method is shown (`rffbench.labels`)."""
-        return shown_labels({label: self.features(label) for label in self.methods})
+        return {"name": own.get("features"), **{key: value for key, value in own.items() if key not in OF_METHOD}}
 
     def setting(self, name: str, dataset: str = DEFAULT, method: str | None = None) -> Any:
         """A setting's value for a dataset and a method; None if the config states none."""
-        value = self.config.get(name, LATER.get(name))
+        value: Any = self.config.get(name)
         if name in _OF_METHOD_OR_ALL:
             own = self.config["methods"][method][name] if method and self.has_own(name, method) else value
             there = (self.config.get(f"{name}_of") or {}).get(dataset)
@@ -122,16 +115,13 @@ class Grid:
     def wants(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of trials.jsonl is one of the grid's trials, measured with the grid's settings.
 
-        A setting that the config or the row does not state is not compared; of one that came after the first release,
-        a config or a row without it is known to have its default.
+        A setting that the config does not state is not compared.
         """
         if not self._has_place_for(row):
             return False
-        cell = self._cells[row["dataset"], row["method"]]
+        settings = self._cells[row["dataset"], row["method"]].settings
         # As nearly every row has them, in one comparison.
-        if cell.all_later and cell.first <= row.items() and LATER.keys().isdisjoint(row):
-            return True
-        return all(self._agrees(name, row) for name in cell.settings)
+        return settings.items() <= row.items() or all(self._agrees(name, row) for name in settings)
 
     def _has_place_for(self, row: Mapping[str, Any]) -> bool:
         """Whether the grid has the row's cell and enough trials in it."""
@@ -143,12 +133,12 @@ class Grid:
         return size is not None and row["trial"] < self.planned_trials(row["dataset"], row["method"], size)
 
     def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
-        """Whether a row was measured with the cell's setting, or one of them does not state it."""
+        """Whether a row was measured with the cell's setting, or the config does not state it."""
         settings = self._cells[row["dataset"], row["method"]].settings
         if name not in settings:
             return True
-        has, value = row[name] if name in row else LATER.get(name), settings[name]
-        return bool(has == value or listed(has) == listed(value) or (has is None and name not in LATER))
+        has, value = row[name], settings[name]
+        return bool(has == value or listed(has) == listed(value))
 
     def specs(self) -> Iterator[TrialSpec]:
         """Every trial, ordered by dataset, trial, size, method."""
@@ -195,7 +185,7 @@ class Grid:
                         parameters_hash=_parameters_hash(self.config.get("parameters_from")),
                         kernel_source=_source(self.setting("kernel", dataset, method)),
                         score_sources=[
-                            ownfile.source_hash(name) for name in self.setting("scores") if ownfile.is_own(name)
+                            ownfile.source_hash(name) for name in self.setting("scores") or () if ownfile.is_own(name)
                         ],
                         **self._cells[dataset, method].settings,
                     )
@@ -205,14 +195,13 @@ class Grid:
     def _cells(self) -> dict[tuple[str, str], _Cell]:
         """For every dataset and method: the sizes as text, the feature map, and the stated settings."""
         return {
-            (dataset, method): _cell(map(str, self.sizes(dataset, method)), self._settings(dataset, method))
+            (dataset, method): _Cell({*map(str, self.sizes(dataset, method))}, self._settings(dataset, method))
             for method in self.methods
             for dataset in self.datasets_of(method)
         }
 
     def _settings(self, dataset: str, method: str) -> dict[str, Any]:
-        values = {name: self.setting(name, dataset, method) for name in SETTINGS}
-        stated = {name: value for name, value in values.items() if value is not None or name in LATER}
+        stated = {name: self.setting(name, dataset, method) for name in SETTINGS if name in self.config}
         return {"features": self.features(method), **stated}
 
 
@@ -229,18 +218,8 @@ def _source(part: Mapping[str, Any] | None) -> str | None:
 
 
 class _Cell(NamedTuple):
-    """``first`` are the settings of the first release; ``all_later`` says that all others have their default."""
-
     sizes: set[str]
     settings: dict[str, Any]
-    first: ItemsView[str, Any]
-    all_later: bool
-
-
-def _cell(sizes: Iterable[str], settings: dict[str, Any]) -> _Cell:
-    first = {name: value for name, value in settings.items() if name not in LATER}
-    all_later = all(settings.get(name, default) == default for name, default in LATER.items())
-    return _Cell(set(sizes), settings, first.items(), all_later)
 
 
 class Sweep:
@@ -268,7 +247,7 @@ class Sweep:
         return sorted(found)
 
     def _all_agreeing(self, name: str, row: Mapping[str, Any]) -> set[int]:
-        key = row["dataset"], row["method"], name, repr(row[name]) if name in row else ""
+        key = row["dataset"], row["method"], name, repr(row[name])
         if key not in self._agreeing:
             here = (row["dataset"], row["method"])
             every = enumerate(self._grids)
@@ -277,14 +256,13 @@ class Sweep:
 
 
 def asked_for(grids: Iterable[Grid]) -> dict[str, dict[str, set[str]]]:
-    """The sizes, as written, that the grids of an experiment have by dataset and method, by either label of it."""
+    """The sizes, as written, that the grids of an experiment have by dataset and method."""
     asked: dict[str, dict[str, set[str]]] = {}
     for grid in grids:
         for dataset in grid.datasets:
             methods = asked.setdefault(dataset, {})
             for method in grid.methods_on(dataset):
-                for label in {method, grid.shown[method]}:
-                    methods.setdefault(label, set()).update(map(str, grid.sizes(dataset, method)))
+                methods.setdefault(method, set()).update(map(str, grid.sizes(dataset, method)))
     return asked
 
 

@@ -20,7 +20,6 @@ from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.features import MAPS
 from rffbench.io import yamlfile
 from rffbench.io.yamlfile import Misplaced, counted, dotted
-from rffbench.labels import shown_label
 from rffbench.solvers import SOLVERS
 from rffbench.trials.scores import SCORES, metrics_of
 from rffbench.trials.spec import TrialSpec
@@ -166,7 +165,7 @@ def _numbers(key: str, value: str) -> list[str]:
 
 _SELECTORS: dict[str, Callable[[TrialSpec], tuple[str, ...]]] = {
     "dataset": lambda spec: (spec.dataset,),
-    "method": lambda spec: tuple(dict.fromkeys((spec.method, shown_label(spec.method, spec.features)))),
+    "method": lambda spec: (spec.method,),
     "n_features": lambda spec: tuple(dict.fromkeys((spec.size, str(spec.n_features)))),
     "trial": lambda spec: (str(spec.trial),),
 }

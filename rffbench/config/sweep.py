@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
+from rffbench.config.grid import OF_METHOD
 from rffbench.config.values import dataset_name
 from rffbench.io import yamlfile
 from rffbench.io.yamlfile import Misplaced, shown
@@ -103,8 +104,8 @@ def combinations(
 
 def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """``config`` with the values of ``patch`` merged into it, mapping by mapping. A bandwidth replaces the old one,
-    whether written as σ or as γ. Another solver replaces all settings of the old one; another kernel keeps only the
-    bandwidth."""
+    whether written as σ or as γ. Another solver replaces all settings of the old one, another map the parameters of
+    the old one; another kernel keeps only the bandwidth."""
     result = dict(config)
     for key, value in patch.items():
         before = result.get(key)
@@ -117,5 +118,9 @@ def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             before = {name: each for name, each in before.items() if name in ("sigma", "gamma")}
         if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
             before = {}
+        if key == "split" and "rule" in value:  # one for all datasets
+            before = {}
+        if "features" in before and value.get("features", before["features"]) != before["features"]:
+            before = {name: each for name, each in before.items() if name in OF_METHOD}
         result[key] = patched(before, value)
     return result

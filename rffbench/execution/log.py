@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from rffbench.errors import EnvironmentFault, ResultsError, amount, unreadable
 from rffbench.execution.folders import FolderLock, is_at
@@ -59,6 +59,20 @@ def each_row(path: Path, left_out: Callable[[str], object] | None = None, other_
             if left_out is None:
                 raise
             left_out(str(error))
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line number, content) of the lines of one file of a log, of any format. A torn last line is dropped;
+    ResultsError for another line that is not JSON."""
+    torn = ""
+    for number, line in enumerate(_lines(path), 1):
+        if torn:
+            raise ResultsError(torn)
+        if line.strip():
+            try:
+                yield number, json.loads(line.decode())
+            except (ValueError, RecursionError) as error:
+                torn = f"{path}, line {number}: {_what_is_wrong(line, error)}"
 
 
 def log_files(folder: Path) -> list[Path]:

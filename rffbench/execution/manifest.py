@@ -14,10 +14,12 @@ from rffbench.data import data_hash
 from rffbench.errors import ResultsError, unreadable
 from rffbench.execution import Announce, Executor, Experiment
 from rffbench.execution.environment import now, record
+from rffbench.execution.log import json_lines, log_files
 from rffbench.io import files
 from rffbench.trials.spec import TrialSpec
 
-FORMAT = 1  # of a results folder: raise it when an older rffbench could not read, or would misread, the new format
+FORMAT = 2  # of a results folder: raise it when an older rffbench could not read, or would misread, the new format
+BEFORE = 1  # what `rffbench migrate` rewrites
 DEEPEST = 40  # levels of lists and objects; a manifest has 5
 MOST_BYTES = 100_000_000  # a thousand runs over as many datasets
 
@@ -41,8 +43,44 @@ def check_format(folder: Path) -> None:
         _read(folder / "manifest.json")
 
 
+def format_of(folder: Path) -> int:
+    """The format of a results folder, `FORMAT` or `BEFORE`: as the manifest says, and without one as its first row
+    looks. ResultsError for another one."""
+    path = folder / "manifest.json"
+    try:
+        found = _parsed(path).get("format", BEFORE)
+    except FileNotFoundError:
+        rows = (row for file in log_files(folder) for _, row in json_lines(file))
+        return BEFORE if "exclusive" in (next(rows, None) or ()) else FORMAT
+    except (OSError, ValueError) as error:
+        raise ResultsError(_no_manifest(path, error)) from None
+    if found not in (BEFORE, FORMAT):
+        raise ResultsError(_other_format(path, found))
+    return int(found)
+
+
+def _other_format(path: Path, found: Any) -> str:
+    if found == BEFORE:
+        return (
+            f"{path}: the results have format {BEFORE}; rewrite them once with: rffbench migrate {path.parent} "
+            f"(a copy takes their place, the former folder is kept)"
+        )
+    return (
+        f"{path}: the results have format {found!r}, and rffbench {__version__} reads format {FORMAT}; use the version "
+        "that wrote them"
+    )
+
+
 def _read(path: Path) -> dict[str, Any]:
     """The JSON object in a manifest; ValueError or OSError without one, ResultsError for another format."""
+    manifest = _parsed(path)
+    if (found := manifest.get("format", BEFORE)) != FORMAT:  # the first manifests had none
+        raise ResultsError(_other_format(path, found))
+    return manifest
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """The JSON object in a manifest of any format; ValueError or OSError without one."""
     try:
         manifest = json.loads(files.read_regular(path, MOST_BYTES).decode())
         nested = _is_deeper(manifest, DEEPEST)
@@ -52,11 +90,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"nested deeper than {DEEPEST} levels")
     if not isinstance(manifest, dict):
         raise ValueError(f"must be a JSON object, not {type(manifest).__name__}")
-    if (found := manifest.get("format", 1)) != FORMAT:  # the first manifests had none
-        raise ResultsError(
-            f"{path}: the results have format {found!r}, and rffbench {__version__} reads format {FORMAT}; "
-            "use the version that wrote them"
-        )
     return manifest
 
 

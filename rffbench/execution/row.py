@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-from rffbench.trials.spec import STORED, Status, TrialSpec, key_of
+from rffbench.trials.spec import FIELDS, Status, TrialSpec, key_of
 
 Row: TypeAlias = dict[str, Any]
 
@@ -24,18 +23,16 @@ KINDS = {
     "features": dict,
     "solver": dict,
     "kernel": dict,
-    "metrics": dict,
-    "timing": dict,
-}
-GIVEN = {  # where the row has them
     "preprocess": list,
     "measures": list,
     "scores": list,
     "score_sources": list,
     "flaws": list,
     "kernel_error_points": int,
+    "metrics": dict,
+    "timing": dict,
 }
-OPTIONAL = {
+OPTIONAL = {  # may be null, or missing if no field of the spec
     "multiple": int,
     "train_rows": int,
     "split": dict,
@@ -55,20 +52,13 @@ OPTIONAL = {
     "edges": dict,
     "columns": int,
 }
-REQUIRED = KINDS.keys() | {
-    name
-    for name, field in TrialSpec.__dataclass_fields__.items()
-    if field.default is MISSING and field.default_factory is MISSING
-}
-WHOLE = tuple(name for name, kind in (KINDS | GIVEN | OPTIONAL).items() if kind is int)
+REQUIRED = KINDS.keys() | {*FIELDS}
+WHOLE = tuple(name for name, kind in (KINDS | OPTIONAL).items() if kind is int)
 MOST = 2**63 - 1  # of whole numbers: a table keeps them in 64 bits
 PARTS = ("features", "solver", "kernel")  # mappings with a name
 TEXTS = ("preprocess", "measures", "scores", "score_sources", "flaws", "warnings")  # lists of texts
-CHOICES = {
-    **{name: get_args(hint) for name, hint in get_type_hints(TrialSpec).items() if get_origin(hint) is Literal},
-    "exclusive": tuple(STORED.values()),
-}
-CHOICES.pop("timing")  # a row has it as exclusive, and its seconds by this name
+CHOICES = {name: get_args(hint) for name, hint in get_type_hints(TrialSpec).items() if get_origin(hint) is Literal}
+CHOICES["timing_mode"] = CHOICES.pop("timing")  # the timing of a row is its seconds
 BY_PART = ("repeats", "spread")  # the entries of timing that are mappings
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # the columns beside a curve's points
 LARGEST = 1e150  # of measured numbers: the square must be finite too, for the standard deviation
@@ -87,6 +77,8 @@ def check_row(row: Any) -> None:
     """
     if not isinstance(row, dict):
         raise ValueError(f"not a trial, but {type(row).__name__}")
+    if "exclusive" in row and "timing_mode" not in row:
+        raise ValueError("a row of format 1; rffbench migrate FOLDER rewrites the folder in format 2")
     if not row.keys() >= REQUIRED:
         raise ValueError(f"not a trial, it lacks {', '.join(sorted(REQUIRED - row.keys()))}")
     for name, kind in KINDS.items():
@@ -124,9 +116,6 @@ def _check_spec(row: Row) -> None:
             raise ValueError(f"{name} must have a name, not {row[name]!r}")
     if "gamma" not in row["kernel"]:
         raise ValueError(f"kernel must have gamma, not {row['kernel']!r}")
-    for name, kind in GIVEN.items():
-        if name in row and type(row[name]) is not kind:
-            raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
     for name, kind in OPTIONAL.items():
         if row.get(name) is not None and type(row[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
@@ -138,10 +127,10 @@ def _check_spec(row: Row) -> None:
             if type(each) is not str:
                 raise ValueError(f"{name} must be texts, not {each!r}")
     for name, choices in CHOICES.items():
-        if name in row and (isinstance(row[name], list | dict) or row[name] not in choices):
+        if isinstance(row[name], list | dict) or row[name] not in choices:
             raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, not {row[name]!r}")
     for name in ("seed", "held_out"):
-        if not _is_number(row.get(name), none=name not in REQUIRED):
+        if not _is_number(row[name], none=name == "held_out"):
             raise ValueError(f"{name} must be a number, not {row[name]!r}")
 
 

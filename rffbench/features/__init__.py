@@ -32,7 +32,6 @@ from rffbench.features.hooks import hook
 from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
 from rffbench.kernels.served import check_kernel
-from rffbench.labels import MEANT_WITHOUT
 from rffbench.plugins.parts import MapServes, declared
 from rffbench.plugins.recipe import Recipe
 from rffbench.plugins.registry import NONE, Registry
@@ -81,15 +80,14 @@ def make_features(
 
 
 def map_recipe(config: Mapping[str, Any]) -> Recipe | None:
-    """What builds the map of ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not given
-    has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`). ConfigError for an unknown
+    """What builds the map of ``config``, {"name": …, its parameters …}; None for 'none'. ConfigError for an unknown
     name or parameter."""
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:
         raise ConfigError(f"a method's features need a name: one of {', '.join(MAPS.names())}")
     name = config["name"]
     MAPS.check_names(name, own)
-    return None if name == NONE else MAPS.recipe(name, {**MEANT_WITHOUT.get(name, {}), **own})
+    return None if name == NONE else MAPS.recipe(name, own)
 
 
 def build_map(
@@ -112,10 +110,10 @@ def build_map(
     return recipe.build(size, kernel=kernel, gamma=gamma, random_state=state)
 
 
-def later_defaults(name: str) -> dict[str, Any]:
-    """The defaults of the map called ``name`` that a resolved config must contain, because a config without them means
-    the older values of `rffbench.labels.MEANT_WITHOUT`."""
-    return {key: MAPS.defaults(name)[key] for key in MEANT_WITHOUT.get(name, {})}
+def known_defaults(name: str) -> dict[str, Any]:
+    """The parameters of a built-in map with their defaults, which resolved configs and keys contain. Empty for other
+    maps: the key has the hash of their code, which fixes their defaults."""
+    return MAPS.defaults(name) if name in MAPS.built_in else {}
 
 
 def served(name: str) -> MapServes:

@@ -16,7 +16,7 @@ from rffbench.arguments.arrays import FloatArray
 from rffbench.arguments.rowsource import dense_rows
 from rffbench.arguments.seeds import watching_global_generators
 from rffbench.errors import ConfigError, is_ctrl_c
-from rffbench.features import MAPS, later_defaults, make_features
+from rffbench.features import MAPS, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
 from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import KERNELS, make_kernel
@@ -93,8 +93,7 @@ def _kernel_of(name: str) -> str:
 
 def _made(name: str, kernel: str) -> Any:
     gamma = GAMMA if KERNELS[kernel].has_bandwidth else 1.0
-    config = {"name": name, **later_defaults(name)}
-    return make_features(config, kernel=kernel, gamma=gamma, n_features=16, count="columns", random_state=0)
+    return make_features({"name": name}, kernel=kernel, gamma=gamma, n_features=16, count="columns", random_state=0)
 
 
 def _set(features: Any, **values: Any) -> Any:

@@ -5,9 +5,11 @@ A file of numbers keeps the paper's columns and names; ``references.yaml`` maps 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, RootModel
@@ -18,6 +20,7 @@ from rffbench.papers import csvfile
 from rffbench.papers.table import NUMBERS, Table
 
 FOLDER = Path(__file__).parent
+BRACKETS = re.compile(r" \([^()]*\)$")  # what a label adds to the name of a method, for a variant
 
 
 class _Strict(BaseModel):
@@ -75,6 +78,7 @@ class Reference(_Strict):
     stated: dict[str, Any]
     table: Table | None
     key: str = ""  # of its table in references.yaml
+    renamed: dict[str, str] = {}  # methods that an experiment calls as the paper does: name here to its own
 
     @property
     def short(self) -> str:
@@ -88,6 +92,16 @@ class Reference(_Strict):
     def _cited(self) -> _Citation:
         (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML
         return item
+
+    def called_as_in(self, labels: Collection[str]) -> Self:
+        """The same, with the methods called as an experiment's ``labels`` call them: a label may be a method's name
+        here or the paper's own, with something in brackets."""
+        names = {BRACKETS.sub("", label) for label in labels}
+        own = {here: theirs for here, theirs in self.methods.items() if isinstance(theirs, str) and theirs in names}
+        if not (own := {here: theirs for here, theirs in own.items() if here not in names}):
+            return self
+        methods = {own.get(here, here): theirs for here, theirs in self.methods.items()}
+        return self.model_copy(update={"methods": methods, "stated": renamed(self.stated, own), "renamed": own})
 
     @property
     def given(self) -> str:
@@ -167,6 +181,17 @@ class Reference(_Strict):
             csvfile.check_whole(path, printed, name)
         numbers = printed.astype(dict.fromkeys(stated, int))
         return numbers.assign(line=csvfile.lines_of(printed)).set_index("dataset")
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Keys and texts in ``value`` with each of the ``names`` replaced."""
+    if isinstance(value, Mapping):
+        return {renamed(key, names): renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    for name, other in names.items() if isinstance(value, str) else ():
+        value = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", other.replace("\\", r"\\"), value)
+    return value
 
 
 def role_of(experiment: str, reference: str | None) -> tuple[str, Role | None]:

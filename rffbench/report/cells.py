@@ -89,8 +89,7 @@ def reported_cells(reference: Reference, results: Results, numbers: pd.DataFrame
         others = numbers[~numbers["paper_dataset"].isin([reference.datasets.get(dataset) for dataset in planned])]
         here = {theirs: dataset for dataset, theirs in reversed(reference.datasets.items())}
         parts.append(others.assign(dataset=others["paper_dataset"].replace(here)))
-    found = pd.concat(parts) if parts else numbers.assign(dataset=[])
-    return found.assign(method=found["method"].replace(results.shown))
+    return pd.concat(parts) if parts else numbers.assign(dataset=[])
 
 
 def make_cells(

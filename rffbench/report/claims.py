@@ -9,8 +9,7 @@ trials.
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Literal
@@ -21,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from rffbench.config.values import Number, Size
 from rffbench.errors import ConfigError, unknown
 from rffbench.io import yamlfile
+from rffbench.papers import BRACKETS, renamed
 from rffbench.stats.verdicts import NEW_ROWS, Range
 from rffbench.trials.metrics import METRICS, PERCENT, SCORES, Metric
 
@@ -188,10 +188,13 @@ class _Claims(_Strict):
     claims: list[Claim]
 
 
-def load_claims(path: Path, datasets: Collection[str] | None = None) -> list[Claim]:
+def load_claims(
+    path: Path, datasets: Collection[str] | None = None, methods: Mapping[str, str] | None = None
+) -> list[Claim]:
     """The claims of a file; an empty list if the file does not exist.
 
-    ``datasets`` are the paper's datasets, if known. ConfigError, with the line, for a claim on another one.
+    ``datasets`` are the paper's datasets, if known. ConfigError, with the line, for a claim on another one. Methods
+    that have another name in ``methods`` get that.
     """
     if not path.exists():
         return []
@@ -202,6 +205,8 @@ def load_claims(path: Path, datasets: Collection[str] | None = None) -> list[Cla
                 if datasets is not None and name not in datasets:
                     place = yamlfile.place(path, "claims", i, key, j)
                     raise ConfigError(f"{place}: {unknown('dataset', name, datasets)}")
+    if methods:
+        claims = [Claim.model_validate(renamed(each.model_dump(exclude_unset=True), methods)) for each in claims]
     return claims
 
 
@@ -212,4 +217,4 @@ def labelled(name: str, labels: Sequence[str]) -> list[str]:
 
 def paper_name(label: str) -> str:
     """``Ours`` for the label ``Ours (released)``."""
-    return re.sub(r" \([^()]*\)$", "", label)
+    return BRACKETS.sub("", label)

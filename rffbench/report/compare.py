@@ -175,7 +175,7 @@ def compare(
             f"{where}: names no reference to compare with; known: {', '.join(references())}; "
             "or a file of your own, which `rffbench record` writes"
         )
-    reference, numbers, claims = read_reference(name, results.folder)
+    reference, numbers, claims = read_reference(name, results.folder, results.methods)
     if isinstance(reference, OwnReference):
         asked = asked_for(Grid(resolved) for _, resolved in load_resolved(where))
         reference.check_places(asked, dict.fromkeys(asked, results.metrics), str(where))

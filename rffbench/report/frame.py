@@ -26,7 +26,6 @@ from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.manifest import check_format
 from rffbench.execution.row import PLACE, Row
 from rffbench.kernels import KERNELS
-from rffbench.labels import shown_config
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
@@ -37,7 +36,7 @@ _CELL = ["dataset", "n_features", "method"]
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one experiment's folder. Methods have the labels that reports show (`rffbench.labels`).
+    """The results of one experiment's folder.
 
     - ``config``: the resolved config.yaml. Reports read its title, reference and significance, and ask ``grid`` for
       everything else.
@@ -47,7 +46,6 @@ class Results:
     - ``curves``: one row per point of the trials' curves: dataset, n_features, multiple, method, trial, and the curves'
       own columns.
     - ``metrics``: rffbench's metrics, then those that the trials' maps and solvers added, as their rows describe them.
-    - ``shown``: the label that reports show, by the label that config.yaml and the rows have.
     - ``columns``: the number of columns of the features by (dataset, n_features, method), if the rows have it.
     - ``edges``: one row per tuned value at the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda
       or gamma), and what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
@@ -59,7 +57,6 @@ class Results:
     trials: pd.DataFrame
     curves: pd.DataFrame
     metrics: dict[str, Metric] = field(default_factory=lambda: METRICS)
-    shown: dict[str, str] = field(default_factory=dict)
     columns: dict[tuple[str, int, str], int] = field(default_factory=dict)
     edges: pd.DataFrame = field(default_factory=pd.DataFrame)
     finished: list[str] = field(default_factory=list)
@@ -324,7 +321,7 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
     own = _own_metrics(rows, counted)
     dataset, method, n_features, trial = zip(*(rows.cells[at] for at in counted), strict=True)
     place: dict[str, list[Any]] = {
-        "dataset": list(dataset), "n_features": list(n_features), "method": [grid.shown[each] for each in method],
+        "dataset": list(dataset), "n_features": list(n_features), "method": list(method),
         "multiple": [rows.multiples[at] for at in counted], "trial": list(trial),
     }  # fmt: skip
     trials = pd.DataFrame(place | {"status": [rows.statuses[at] for at in counted]})
@@ -343,12 +340,8 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
         {name: place[name][number] for name in (*_CELL, "trial")} | {"tuned": tuned, **gain}
         for number, at in enumerate(counted) for tuned, gain in rows.edges.get(at, {}).items()
     ])  # fmt: skip
-    shown = grid.shown
-    of_features = {(each, n, shown[method]): of_cell for (each, n, method), of_cell in rows.columns.items()}
     finished = [rows.finished[at] for at in counted]
-    return Results(
-        folder, shown_config(config, shown), trials, curves, METRICS | own, shown, of_features, edges, finished
-    )
+    return Results(folder, config, trials, curves, METRICS | own, dict(rows.columns), edges, finished)
 
 
 def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

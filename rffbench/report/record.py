@@ -110,8 +110,7 @@ def _expected(
     std = float(scores.std(ddof=1)) if n > 1 else 0.0
     spread = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * std * math.sqrt(2 / n) if n > 1 else 0.0
     tolerance = max(spread, _rounding(dataset, metric, mean))
-    stored = {shown: label for label, shown in results.shown.items()}
-    return dataset, size, stored.get(method, method), metric.name, mean, std or math.nan, n, tolerance
+    return dataset, size, method, metric.name, mean, std or math.nan, n, tolerance
 
 
 def _rounding(dataset: str, metric: Metric, mean: float) -> float:

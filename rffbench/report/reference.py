@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,19 @@ from rffbench.papers.recorded import OwnReference, find_reference
 from rffbench.report.claims import Claim, load_claims
 
 
-def read_reference(name: str, folder: Path) -> tuple[Reference, pd.DataFrame, list[Claim]]:
-    """The reference that a config in ``folder`` names, its numbers and its claims.
+def read_reference(
+    name: str, folder: Path, labels: Collection[str] = ()
+) -> tuple[Reference, pd.DataFrame, list[Claim]]:
+    """The reference that a config in ``folder`` names, its numbers and its claims, with the methods called as the
+    config's ``labels`` call them.
 
     ConfigError, with file and line, if any of it is wrong, or if the numbers of a paper do not fit the datasets' cards.
     """
-    reference = find_reference(name, folder)
+    reference = find_reference(name, folder).called_as_in(labels)
     numbers = reference.numbers()
     if not isinstance(reference, OwnReference):
         _check_cards(reference, numbers)
-    return reference, numbers, load_claims(reference.claims, reference.datasets.values())
+    return reference, numbers, load_claims(reference.claims, reference.datasets.values(), reference.renamed)
 
 
 def _check_cards(reference: Reference, numbers: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
+from rffbench.execution.migrate import migrate
 from rffbench.report.versions import SOURCE, copy_version
 
 MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # others are derived, except own files
@@ -36,6 +37,8 @@ def results_at(place: str) -> Iterator[Path]:
             copy_version(folder, revision.removeprefix(SOURCE), copy, place)
         else:
             _copy(folder.absolute(), revision, copy, place)
+            for each in sorted({log.parent for log in copy.rglob("trials.jsonl*")}):
+                migrate(each)  # an older commit may have an older format
         yield copy
 
 

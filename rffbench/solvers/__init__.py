@@ -160,13 +160,8 @@ def _number(written: Any) -> Any:
 
 
 def spec(config: Mapping[str, Any]) -> dict[str, Any]:
-    """``config`` in a trial's spec: the name and all parameters of the solver, with defaults. Parameters whose default
-    is null, false or 0 are left out if they have null or false, so that later parameters do not change the keys of
-    trials that do not use them."""
-    name = config.get("name", "ridge")
-    values = check_solver(config)
-    unused = [key for key, default in parameters(name).items() if not default and values[key] in (None, False)]
-    return {"name": name, **{key: value for key, value in values.items() if key not in unused}}
+    """``config`` in a trial's spec: the name and all parameters of the solver, with defaults."""
+    return {"name": config.get("name", "ridge"), **check_solver(config)}
 
 
 def check_map(name: str, features: str) -> None:

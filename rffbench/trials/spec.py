@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
@@ -28,15 +28,12 @@ if TYPE_CHECKING:
 Timing = Literal["shared", "exclusive", "features"]
 """The seconds of a trial that are measured while the rest of the run is paused, so that they are comparable: none, all,
 or those to generate the features and to predict."""
-STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
 
 Key = NewType("Key", str)
 """A trial's identity: results, choices and rows are matched by it, and by nothing else. A label and a size are not
 enough, since the variants of a sweep have them in common."""
-
-_SINCE = {"later": True}  # marks a field that came after the first release
 
 
 def written_size(n_features: int, multiple: int | None) -> str:
@@ -48,7 +45,8 @@ def written_size(n_features: int, multiple: int | None) -> str:
 class TrialSpec:
     """One trial of one cell of the grid: exactly the values on which its result may depend.
 
-    - ``features``, ``solver``: a ``name`` (or ``none``) and the parameters of that class in the config.
+    - ``features``, ``solver``: a ``name`` (or ``none``) and the parameters of that class; of a built-in one all of
+      them, with their defaults.
     - ``kernel``: a name, the kernel's other parameters and γ, which is a number; None if the rows determine it
       (perceptron); the name of a rule that finds it in the training rows (`rffbench.arguments.parameters.GAMMA_RULES`);
       a list from which cross-validation chooses; or a mapping, if it chooses once for all sizes
@@ -63,7 +61,7 @@ class TrialSpec:
     - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.tasks.with_fitted`), and
       ``parameters_hash`` the SHA-256 of its content.
     - ``flaws``: flaws of a protocol that are run on purpose (`rffbench.trials.flaws`).
-    - ``timing``: the comparable seconds. Keys and rows have it as ``exclusive``: false, true or ``features``.
+    - ``timing``: the comparable seconds. Keys and rows have it as ``timing_mode``: their ``timing`` are the seconds.
     - ``source``, ``kernel_source``, ``score_sources``: the SHA-256 of a user's own file with the map, kernel or scores.
       ``features``, ``kernel`` and ``scores`` have the file's path; the key and the row have its name.
     """
@@ -85,27 +83,25 @@ class TrialSpec:
     device: Literal["cpu", "cuda"] = "cpu"
     kernel_error_points: int = 1000
     timing: Timing = "shared"
-    measures: list[str] = field(default_factory=lambda: ["kernel_error"], metadata=_SINCE)
-    train_rows: int | None = field(default=None, metadata=_SINCE)
-    held_out: float | None = field(default=None, metadata=_SINCE)
-    split: dict[str, Any] | None = field(default=None, metadata=_SINCE)
-    kernel_error_rows: Literal["train", "test"] = field(default="train", metadata=_SINCE)
-    parameters_from: str | None = field(default=None, metadata=_SINCE)
-    parameters_hash: str | None = field(default=None, metadata=_SINCE)
-    target: Literal["given", "standard"] = field(default="given", metadata=_SINCE)
-    kernel_error_draw: Literal["random", "first", "fixed"] = field(default="random", metadata=_SINCE)
-    source: str | None = field(default=None, metadata=_SINCE)
-    kernel_source: str | None = field(default=None, metadata=_SINCE)
-    scores: list[str] = field(default_factory=list, metadata=_SINCE)
-    score_sources: list[str] = field(default_factory=list, metadata=_SINCE)
-    flaws: list[Flaw] = field(default_factory=list, metadata=_SINCE)
+    measures: list[str] = field(default_factory=lambda: ["kernel_error"])
+    train_rows: int | None = None
+    held_out: float | None = None
+    split: dict[str, Any] | None = None
+    kernel_error_rows: Literal["train", "test"] = "train"
+    parameters_from: str | None = None
+    parameters_hash: str | None = None
+    target: Literal["given", "standard"] = "given"
+    kernel_error_draw: Literal["random", "first", "fixed"] = "random"
+    source: str | None = None
+    kernel_source: str | None = None
+    scores: list[str] = field(default_factory=list)
+    score_sources: list[str] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, without fields that were added since the first release and have the old meaning, so that keys in
-        older logs stay valid. Values are the spec's own, not copies."""
-        values = {**vars(self), "exclusive": STORED[self.timing]}
-        later = {name: values[name] for name, default in LATER.items() if values[name] != default}
-        found = {name: values[name] for name in FIRST} | later
+        """All fields, as in keys and rows. Values are the spec's own, not copies."""
+        values = vars(self)
+        found = {in_rows: values[name] for name, in_rows in _IN_ROWS.items()}
         for part in ("features", "kernel"):
             if ownfile.is_own(name := values[part].get("name")):
                 found[part] = {**values[part], "name": ownfile.portable(str(name))}
@@ -114,12 +110,9 @@ class TrialSpec:
         return found
 
     @classmethod
-    def from_row(cls, row: dict[str, Any]) -> TrialSpec:
-        """The spec inside a row of trials.jsonl."""
-        stored = {name: row[name] for name in (*FIRST, *LATER) if name in row}
-        exclusive = stored.pop("exclusive", False)
-        timing: Timing = next((timing for timing, value in STORED.items() if value == exclusive), "shared")
-        return cls(**stored, timing=timing)
+    def from_row(cls, row: Mapping[str, Any]) -> TrialSpec:
+        """The spec inside a row of trials.jsonl. KeyError if the row lacks a field."""
+        return cls(**{name: row[in_rows] for name, in_rows in _IN_ROWS.items()})
 
     @cached_property
     def map(self) -> Recipe | None:
@@ -169,11 +162,11 @@ class TrialSpec:
     def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
         """The first field in which two specs of different keys differ, its value here and in ``other``. Values differ
         as in keys: 1 is not 1.0."""
-        here, there = ({**LATER, **spec.to_dict(), "timing": spec.timing} for spec in (self, other))
+        here, there = self.to_dict(), other.to_dict()
         return next(
-            (each.name, here[each.name], there[each.name])
-            for each in fields(self)
-            if canonical_json(here[each.name]) != canonical_json(there[each.name])
+            (name, here[in_rows], there[in_rows])
+            for name, in_rows in _IN_ROWS.items()
+            if canonical_json(here[in_rows]) != canonical_json(there[in_rows])
         )
 
     @property
@@ -189,13 +182,10 @@ class TrialSpec:
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
 
-FIRST = tuple("exclusive" if each.name == "timing" else each.name for each in fields(TrialSpec) if not each.metadata)
-LATER: dict[str, Any] = {
-    each.name: each.default if each.default_factory is MISSING else each.default_factory()
-    for each in fields(TrialSpec)
-    if each.metadata
-}
-"""Fields that came after the first release, and what a row or a config without them means."""
+_IN_ROWS = {each.name: "timing_mode" if each.name == "timing" else each.name for each in fields(TrialSpec)}
+"""The fields by their names in rows, whose ``timing`` is the measured seconds."""
+FIELDS = tuple(_IN_ROWS.values())
+"""The fields of a spec as in rows."""
 
 
 class _Keys:
@@ -212,7 +202,7 @@ class _Keys:
         return Key(hashed.hexdigest())
 
 
-_BUT_TRIAL = tuple(name for name in (*FIRST, *LATER) if name != "trial")
+_BUT_TRIAL = tuple(name for name in FIELDS if name != "trial")
 
 
 def key_of(row: dict[str, Any]) -> Key:
@@ -221,18 +211,18 @@ def key_of(row: dict[str, Any]) -> Key:
 
     A log has many rows that differ in their trial only: 80,000 of them take 0.3 s, and 2 s by `TrialSpec.from_row`.
     """
-    return _keys_of(marshal.dumps([row.get(name, ...) for name in _BUT_TRIAL], 2)).of(row["trial"])
+    try:
+        return _keys_of(marshal.dumps([row[name] for name in _BUT_TRIAL], 2)).of(row["trial"])
+    except KeyError as missing:
+        raise ValueError(f"its fields are not those of a trial, {missing} is missing") from None
 
 
 @lru_cache(maxsize=4096)
 def _keys_of(stored: bytes) -> _Keys:
-    """The keys of the rows whose other values are ``stored``, as marshal writes them; Ellipsis is a value that is not
-    there."""
+    """The keys of the rows whose other values are ``stored``, as marshal writes them."""
     row = dict(zip(_BUT_TRIAL, marshal.loads(stored), strict=True))
     try:
-        return _Keys(
-            TrialSpec.from_row({name: value for name, value in row.items() if value is not ...} | {"trial": 0})
-        )
+        return _Keys(TrialSpec.from_row({**row, "trial": 0}))
     except (AttributeError, TypeError) as error:
         raise ValueError(f"its fields are not those of a trial ({error})") from None
 

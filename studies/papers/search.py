@@ -103,7 +103,7 @@ def search(protocols: Protocols) -> Search:
         raise NoSweep(f"{where}: sweeps nothing; a search is over the protocols of an experiment with sweep")
     tables = [name for name, reference in references().items() if reference.table]
     name = results.config.get("reference")
-    if not name or (reference := load_reference(name)).table is None:
+    if not name or (reference := load_reference(name).called_as_in(results.methods)).table is None:
         raise ConfigError(f"{where}: names no reference with numbers to search by; known: {', '.join(tables)}")
     labels = [tuple(labels.values()) for labels, _ in protocols]
     stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.grid.states(reference.stated)}

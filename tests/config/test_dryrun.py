@@ -33,7 +33,7 @@ CONFIG = {
     "methods": {
         "RFF": {"features": "fourier"},
         "QMC": {"features": "qmc"},
-        "Ours": {"features": "surrogate-leverage", "variant": "as-released"},
+        "Ours": {"features": "surrogate-leverage", "variant": "reweighted"},
     },
     "trials": 3,
     "timing": "exclusive",

@@ -9,6 +9,7 @@ from rffbench.config.experiment import Experiment
 from rffbench.config.loading import filter_specs, load_experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
+from rffbench.features import known_defaults
 
 CONFIG = """\
 name: small
@@ -26,6 +27,8 @@ trials: 3
 seed: 7
 reference: liu2020-table3
 """
+NO_MORE = dict.fromkeys(["scoring", "blocks", "class_weight", "method", "calibrate", "partitions"]) | {"path": False}
+"""The parameters of ridge that none of these protocols uses."""
 
 
 @pytest.fixture
@@ -66,9 +69,9 @@ def test_a_spec_holds_all_that_its_result_depends_on(read):
     spec = next(s for s in read().grid() if s.method == "Ours" and s.multiple == 16)
     assert spec.n_features == 16 * load_card("eeg").columns
     assert spec.kernel == {"name": "gaussian", "gamma": 1 / (2 * 2.0**2)}
-    assert spec.features == {"name": "surrogate-leverage", "variant": "as-written"}
+    assert spec.features == {"name": "surrogate-leverage", "variant": "as-written", "form": "eq14", "pool": 1}
     solver = {"name": "ridge", "lambda": [0.05, 0.1], "folds": 5, "lambda_scale": "n", "center": True}
-    assert spec.solver == solver
+    assert spec.solver == NO_MORE | solver
     assert spec.preprocess == ["minmax"]
     assert spec.data_hash == load_card("eeg").content_hash
     assert spec.seed == 7
@@ -119,7 +122,7 @@ SWEEP = """
 sweep:
   scaling: {columns: {}, rows: {preprocess: sample-l2}}
   bandwidth: {wide: {}, narrow: {kernel: {sigma: 0.5}}}
-  variant: {written: {}, released: {methods: {Ours: {variant: as-released}}}}
+  variant: {written: {}, released: {methods: {Ours: {variant: reweighted}}}}
 """
 
 
@@ -142,11 +145,11 @@ def test_a_sweep_is_every_combination_and_measures_what_two_have_in_common_once(
 
 
 def test_an_axis_called_by_a_key_takes_its_values_as_a_plain_list(read):
-    plain = "sweep: {kernel.sigma: [0.5, 2], methods.Ours.variant: [as-written, as-released]}"
+    plain = "sweep: {kernel.sigma: [0.5, 2], methods.Ours.variant: [as-written, reweighted]}"
     spelled = (
         "sweep: {kernel.sigma: {'0.5': {kernel: {sigma: 0.5}}, '2': {kernel: {sigma: 2}}}, "
         "methods.Ours.variant: {as-written: {methods: {Ours: {variant: as-written}}}, "
-        "as-released: {methods: {Ours: {variant: as-released}}}}}"
+        "reweighted: {methods: {Ours: {variant: reweighted}}}}}"
     )
     one, other = (read(("seed: 7", f"seed: 7\n{sweep}")) for sweep in (plain, spelled))
     assert one.sweep == other.sweep
@@ -206,16 +209,23 @@ def test_table3_is_the_papers_grid():
 def test_table3_as_written_is_the_papers_protocol():
     """Liu et al. 2020, Section 5.1; where the text is silent, what the config says that it takes."""
     for spec in load_experiment("table3-as-written").grid():
-        assert spec.solver == {
+        assert spec.solver == NO_MORE | {
             "name": "ridge", "lambda": [0.05, 0.1, 0.5, 1.0], "folds": 5, "lambda_scale": "n", "center": True,
         }  # fmt: skip
         assert (
             spec.features
             == {
-                "RFF": {"name": "fourier"},
-                "QMC": {"name": "qmc", "sequence": "halton", "scramble": "rr2", "skip": 1000, "leap": 700},
-                "leverage-RFF": {"name": "leverage", "variant": "as-written"},
-                "Ours": {"name": "surrogate-leverage", "variant": "as-written"},
+                "RFF": {"name": "fourier", "form": "paired", "truncate": None},
+                "QMC": {
+                    "name": "qmc",
+                    "sequence": "halton",
+                    "scramble": "rr2",
+                    "skip": 1000,
+                    "leap": 700,
+                    "variant": "as-written",
+                },
+                "leverage-RFF": {"name": "leverage", "variant": "as-written", "score_lambda": 0.05, "pool": 1},
+                "surrogate-RFF": {"name": "surrogate-leverage", "variant": "as-written", "form": "eq14", "pool": 1},
             }[spec.method]
         )
         assert spec.kernel == {"name": "gaussian", "gamma": 0.5}
@@ -228,13 +238,15 @@ def test_table3_as_written_is_the_papers_protocol():
 def test_table3_is_the_protocol_that_was_found(name):
     """As docs/reproduction/liu2020.md has it; figure1 is table3 on EEG."""
     for spec in load_experiment(name).grid():
-        assert spec.solver == {
+        assert spec.solver == NO_MORE | {
             "name": "ridge", "lambda": [0.05, 0.1, 0.5, 1.0], "folds": 5, "lambda_scale": 1, "center": True,
             "scoring": "accuracy",
         }  # fmt: skip
-        maps = {"RFF": "fourier", "QMC": "qmc", "leverage-RFF": "leverage", "Ours": "surrogate-leverage"}
-        released = {} if spec.method == "RFF" else {"variant": "as-released"}
-        assert spec.features == {"name": maps[spec.method], **released}
+        maps = {"RFF": "fourier", "QMC": "qmc", "leverage-RFF": "leverage", "surrogate-RFF": "surrogate-leverage"}
+        variants = {"QMC": "as-released", "leverage-RFF": "reweighted", "surrogate-RFF": "reweighted"}
+        assert (spec.features["name"], spec.features.get("variant")) == (maps[spec.method], variants.get(spec.method))
+        given = {"name": maps[spec.method], "variant": spec.features.get("variant")}
+        assert spec.features | given == known_defaults(maps[spec.method]) | given
         assert spec.kernel == {"name": "gaussian", "gamma": 0.5}
         scaling = ["minmax"] if spec.dataset == "covtype" else ["sample-mapstd"]
         assert (list(spec.preprocess), spec.preprocess_fit, spec.train_rows) == (scaling, "all", None)

@@ -1,7 +1,7 @@
 """What a config means, at its one owner: the trials it asks for, and which rows of a log are its own."""
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import MISSING, fields
 
 import pytest
 import yaml
@@ -12,7 +12,7 @@ from rffbench.config.loading import load_experiment, load_resolved
 from rffbench.config.sections import Method
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
-from rffbench.trials.spec import LATER, TrialResult, TrialSpec
+from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers import report_log as log
 
 CONFIG = {
@@ -23,13 +23,11 @@ CONFIG = {
     "n_features": {"default": ["1d", "4d"], "magic04": ["2d"]},
     "methods": {
         "RFF": {"features": "fourier"},
-        "Ours": {"features": "surrogate-leverage", "variant": "as-released", "datasets": ["eeg"]},
+        "Ours": {"features": "surrogate-leverage", "variant": "reweighted", "datasets": ["eeg"]},
         "Wide": {"features": "fourier", "kernel": {"sigma": 3.0}, "solver": {"lambda": 0.5}, "n_features": [28, "16d"]},
     },
     "trials": {"default": 2, "16d": 1},
 }
-
-LATER_SETTINGS = [name for name in LATER if name in SETTINGS]  # not the hash of a map's file
 
 
 def grid_of(config):
@@ -87,10 +85,11 @@ def test_every_setting_is_a_key_of_the_config_of_that_name_and_default():
     plain = Experiment.model_validate({**CONFIG, "preprocess": "none", "train_rows": None})
     resolved = plain.model_dump(mode="json")
     for each in fields(TrialSpec):
-        if each.name in LATER_SETTINGS:
+        of_spec = each.default if each.default_factory is MISSING else each.default_factory()
+        if each.name in SETTINGS and of_spec is not MISSING:
             default = resolved[each.name]
-            assert (default["default"] if isinstance(default, dict) else default) == LATER[each.name]
-            assert each.name not in plain.to_dict()
+            assert (default["default"] if isinstance(default, dict) else default) == of_spec
+            assert plain.to_dict()[each.name] == of_spec
 
 
 def test_the_entries_of_a_method_that_are_no_parameters_of_its_map_are_known():
@@ -128,7 +127,7 @@ def test_a_size_is_read_as_each_method_writes_it():
 def test_a_parameter_that_a_config_sets_to_null_is_still_set_in_what_is_read_back():
     config = {**CONFIG, "methods": {"leverage-RFF": {"features": "leverage", "pool": None}}, "trials": 1}
     specs = Experiment.model_validate(config).grid()
-    assert specs[0].features == {"name": "leverage", "pool": None}
+    assert specs[0].features == {"name": "leverage", "variant": "as-written", "score_lambda": 0.05, "pool": None}
     assert all(map(grid_of(config).wants, map(row_of, specs)))
 
 
@@ -143,9 +142,8 @@ def test_the_grids_of_a_sweep_asked_together_want_what_each_wants():
     together = Sweep(grids)
     wanted = set()
     for row in [row_of(spec) for spec in experiment.grid()]:
-        older = {key: value for key, value in row.items() if key != "preprocess"}
         later = {**row, "trial": row["trial"] + 1}
-        for each in (row, older, later, {**row, "method": "lost"}, {**row, "seed": 7}):
+        for each in (row, later, {**row, "method": "lost"}, {**row, "seed": 7}):
             wanting = [place for place, grid in enumerate(grids) if grid.wants(each)]
             assert together.wanting(each) == wanting
             wanted.add(tuple(wanting))
@@ -162,22 +160,41 @@ def test_a_change_of_an_experiment_is_one_of_its_protocols_too():
     assert [each.reference for _, each in experiment.protocols()] == ["liu2020-table3"] * 2
 
 
-def test_rows_and_configs_without_what_came_later_mean_its_default():
-    grid = Grid(log.config())
-    row = log.ok(log.spec(), 80.0)
-    assert not set(LATER) & row.keys()
-    assert grid.wants(row)
-    for name in LATER_SETTINGS:
-        assert not grid.wants({**row, name: other(LATER[name])})
-        assert not Grid(log.config(**{name: other(LATER[name])})).wants(row)
-
-
-def test_a_setting_that_config_or_row_does_not_state_is_not_compared():
+def test_a_setting_that_the_config_does_not_state_is_not_compared():
     row = log.ok(log.spec(dtype="float32"), 80.0)
     assert Grid(log.config()).wants(row)
     assert not Grid(log.config(dtype="float64")).wants(row)
-    older = {key: value for key, value in row.items() if key != "dtype"}
-    assert Grid(log.config(dtype="float64")).wants(older)
+
+
+@pytest.mark.parametrize(
+    ("features", "same"),
+    [
+        ({"features": "nystroem"}, {"landmarks": "uniform"}),
+        ({"features": "fourier"}, {"form": "paired", "truncate": None}),
+    ],
+)
+def test_a_default_that_is_given_is_the_same_trial_as_one_that_is_not(features, same):
+    def keys(method):
+        config = {**CONFIG, "methods": {"Map": method}, "solver": {"name": "ridge"}, "trials": 1}
+        given = {**config, "solver": {"name": "ridge", "folds": 5, "scoring": None}}
+        return [[spec.key for spec in grid_of(each).specs()] for each in (config, given)]
+
+    assert keys(features) == keys({**features, **same})
+    assert len({*map(tuple, keys(features))}) == 1
+
+
+def test_a_sweep_may_change_the_map_of_a_method_and_read_it_back():
+    sweep = {"map": {"RFF": {}, "QMC": {"methods": {"RFF": {"features": "qmc", "skip": 3}}}}}
+    experiment = Experiment.model_validate({**CONFIG, "sweep": sweep})
+    again = Experiment.model_validate(yaml.safe_load(experiment.to_yaml()))
+    assert [spec.key for spec in again.grid()] == [spec.key for spec in experiment.grid()]
+
+
+def test_a_sweep_may_change_a_split_and_read_it_back():
+    sweep = {"split": {"own": {}, "half": {"split": {"rule": "random", "train": 0.5, "test": 0.5}}}}
+    experiment = Experiment.model_validate({**CONFIG, "sweep": sweep})
+    again = Experiment.model_validate(yaml.safe_load(experiment.to_yaml()))
+    assert [spec.key for spec in again.grid()] == [spec.key for spec in experiment.grid()]
 
 
 def test_rows_of_a_dataset_without_a_card_and_of_an_older_card_are_read():

@@ -82,7 +82,7 @@ FIELDS = {
     "features": ODD, "solver": ODD, "kernel": (*ODD, {"name": "gaussian"}), "seed": (None, "x", []),
     "data_hash": (None, 5, {}), "preprocess": (None, 5, "minmax", [1], {}), "measures": (5, [5]), "scores": (5, [{}]),
     "flaws": ({}, [1]), "train_rows": ("x", [], 10**30), "held_out": ("x", {}), "split": (5, "x", []),
-    "dtype": (5, "float16", []), "device": (None, {}), "count": ("d", 3), "exclusive": ("yes", [], {}),
+    "dtype": (5, "float16", []), "device": (None, {}), "count": ("d", 3), "timing_mode": ("yes", [], {}, True),
     "multiple": ("4d", 10**30, {}), "source": (5, {}), "parameters_from": ([], 3), "target": (None, "x"),
     "rffbench": (5, {}), "finished": (5, []), "kernel_error_points": (None, "x"), "columns": ({}, 10**30),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from rffbench import features
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, describe, later_defaults, make_features, parameters, served
+from rffbench.features import FEATURES, describe, make_features, parameters, served
 from rffbench.kernels import IsotropicKernel, kernel_class, with_trait
 from rffbench.kernels.served import kernels_served
 from rffbench.plugins import registry
@@ -23,7 +23,7 @@ def kernel_of(name):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_every_built_in_map_is_made_with_its_defaults(name):
-    kernel, config = kernel_of(name), {"name": name, **later_defaults(name)}
+    kernel, config = kernel_of(name), {"name": name}
     gamma = 0.5 if kernel_class(kernel).has_bandwidth else 1.0
     made = make_features(config, n_features=16, count="columns", kernel=kernel, gamma=gamma, random_state=3)
     assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, gamma, 3)
@@ -46,7 +46,7 @@ def test_a_frequency_is_a_column_where_columns_are_not_pairs(name):
 
 @pytest.mark.parametrize("name", ["orthogonal", "simplex", "sorf", "rom", "fastfood"])
 def test_maps_of_uniform_directions_take_isotropic_kernels_alone(name):
-    config = {"name": name, **later_defaults(name)}
+    config = {"name": name}
     for kernel in with_trait(IsotropicKernel):
         assert make_features(config, n_features=7, kernel=kernel, gamma=1.0).n_components == 14
     with pytest.raises(ConfigError, match=f"^{name} needs a kernel with an isotropic density; laplacian has none; "):
@@ -54,8 +54,8 @@ def test_maps_of_uniform_directions_take_isotropic_kernels_alone(name):
 
 
 def test_parameters_reach_the_map():
-    made = make({"name": "surrogate-leverage", "form": "eq12", "variant": "as-released", "pool": 2.0})
-    assert (made.form, made.variant, made.pool) == ("eq12", "as-released", 2.0)
+    made = make({"name": "surrogate-leverage", "form": "eq12", "variant": "reweighted", "pool": 2.0})
+    assert (made.form, made.variant, made.pool) == ("eq12", "reweighted", 2.0)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class Promise(Way):
 
 EVERY = tuple(with_trait(ProductKernel))
 FIXED = {"kernels": ("gaussian",), "seeded": False}
-RELEASED = {"variant": "as-released"}
+RELEASED = {"variant": "reweighted"}
 TRUNCATED = Way({"degrees": "truncated"}, gamma=0.3)
 LEAST_ERROR = Way({"degrees": "least-error"}, gamma=0.3)
 POWER = Way({"degrees": "power"}, ("exponential",), 0.3)

@@ -37,7 +37,7 @@ def write(folder, changed_rows=None, manifest=None, **changes):
     config = log.config(**{"name": folder.name, "n_features": ["1d", "2d", "4d"], **changes})
     log.write(folder, config, rows() if changed_rows is None else changed_rows)
     record = {
-        "experiment": folder.name, "rffbench": "0.1.0", "python": "3.11.7", "packages": {"numpy": "2.0"},
+        "format": 2, "experiment": folder.name, "rffbench": "0.1.0", "python": "3.11.7", "packages": {"numpy": "2.0"},
         "cpu": "A CPU", "processors": 2, "processors_total": 4, "memory_bytes": 8 * 10**9, "git_commit": "a" * 40,
         "workers": 2, "executor": "local",
         "started": "2026-01-01T10:00:00+00:00", "finished": "2026-01-01T11:00:00+00:00",
@@ -80,7 +80,7 @@ def write_running(folder, trials=1, only=()):
     rows = [TrialResult(spec, "ok", {"accuracy": 90.0}, timing, 10**9, 0.05).to_row() for spec in Grid(config).specs()]
     log.write(folder, config, rows[:trials])
     started = (datetime.now(UTC) - timedelta(seconds=120)).isoformat(timespec="seconds")
-    manifest = {"rffbench": "0.1.0", "started": started, "finished": None, "only": list(only), "earlier_runs": []}
+    manifest = {"format": 2, "rffbench": "0.1.0", "started": started, "finished": None, "only": list(only)}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / ".lock").write_text("process 7 on here")
     return folder

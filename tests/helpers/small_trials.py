@@ -13,12 +13,12 @@ METHODS = {
     "QMC": {"name": "qmc"},
     "QMC fixed": {"name": "qmc", "variant": "as-released"},
     "leverage": {"name": "leverage", "score_lambda": 0.001},
-    "leverage released": {"name": "leverage", "variant": "as-released"},
+    "leverage released": {"name": "leverage", "variant": "reweighted"},
     "leverage pool": {"name": "leverage", "pool": 2.0},
     "Ours": {"name": "surrogate-leverage"},
     "Ours eq12": {"name": "surrogate-leverage", "form": "eq12"},
-    "Ours released": {"name": "surrogate-leverage", "variant": "as-released"},
-    "Ours released pool": {"name": "surrogate-leverage", "variant": "as-released", "pool": 2.0},
+    "Ours released": {"name": "surrogate-leverage", "variant": "reweighted"},
+    "Ours released pool": {"name": "surrogate-leverage", "variant": "reweighted", "pool": 2.0},
     "Ours pool": {"name": "surrogate-leverage", "pool": 2},
     "offset": {"name": "fourier", "form": "offset"},  # shares nothing: its columns are no pairs
 }

@@ -157,15 +157,16 @@ def test_results_of_another_format_are_refused_by_runs_and_reports_and_stay_as_t
     assert carry_out(tmp_path).ok == 3
     path = tmp_path / "manifest.json"
     written = json.loads(path.read_text())
-    assert written["format"] == 1
-    path.write_text(json.dumps({name: value for name, value in written.items() if name != "format"}))
-    assert len(manifest.runs_of(tmp_path)) == 1  # the first manifests had no format
-    path.write_text(json.dumps({**written, "format": 2}))
-    before = {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()}
-    for read in (carry_out, manifest.runs_of, load_protocols):
-        with pytest.raises(ResultsError, match=r"manifest\.json: the results have format 2, and .* reads format 1"):
-            read(tmp_path)
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()} == before
+    assert written["format"] == 2
+    first = {name: value for name, value in written.items() if name != "format"}  # the first manifests had no format
+    older, newer = r"format 1; rewrite them once with: rffbench migrate", "format 3, and .* reads format 2"
+    for content, said in ((first, older), ({**written, "format": 1}, older), ({**written, "format": 3}, newer)):
+        path.write_text(json.dumps(content))
+        before = {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()}
+        for read in (carry_out, manifest.runs_of, load_protocols):
+            with pytest.raises(ResultsError, match=rf"manifest\.json: the results have {said}"):
+                read(tmp_path)
+        assert {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()} == before
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"cpu": ' + "[" * 300 + "]" * 300 + "}"])

@@ -36,7 +36,7 @@ def test_one_sentence_refuses_a_kernel_in_python_validate_and_run(tmp_path):
 @pytest.mark.parametrize("name", MAPS)
 def test_a_map_makes_features_for_just_the_kernels_that_it_says_it_serves(name):
     for kernel in KERNELS:
-        parameters = {"name": name, **features.later_defaults(name)}
+        parameters = {"name": name}
         if kernel in kernels_served(features.served(name).kernels):
             assert features.make_features(parameters, kernel=kernel, gamma=1.0, n_features=8) is not None
         else:

@@ -111,7 +111,7 @@ LEARNERS = in_use(solvers.SOLVERS, SOLVERS)
 @pytest.mark.parametrize("name", MAPS)
 def test_the_defaults_that_are_listed_are_those_of_a_map_that_is_given_none(name):
     kernel = kernels_served(features.served(name).kernels)[0]
-    given = {"name": name, **features.later_defaults(name)}  # as a config has it
+    given = {"name": name}  # as a config has it
     made = features.make_features(
         given, kernel=kernel, gamma=0.5 if KERNELS[kernel].has_bandwidth else 1.0, n_features=16
     )
@@ -131,7 +131,7 @@ def test_the_defaults_that_are_listed_are_those_of_a_solver_that_is_given_none(n
         if key in made or called.get(key) in made:
             assert made[key if key in made else called[key]] == value
     full = {"name": name, **listed}
-    assert solvers.spec({"name": name}) == {k: v for k, v in full.items() if v not in (None, False)}
+    assert solvers.spec({"name": name}) == full
 
 
 @pytest.mark.parametrize("name", ["ridge", "kernel-ridge", "kernel-svm", "linear-svm", "sparse-rf", "boosting"])

@@ -190,7 +190,7 @@ def test_seconds_are_compared_by_their_logarithms_and_only_where_nothing_disturb
 def test_seconds_of_two_machines_are_not_compared(folders, tmp_path):
     for name, cpu in (("before", "one"), ("after", "other")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "manifest.json").write_text(json.dumps({"cpu": cpu, "processors": 2}))
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"format": 2, "cpu": cpu, "processors": 2}))
     difference = folders(cell(OLD), cell(OLD, feature_s=9.0))
     assert set(difference.costs["metric"]) == {"peak_memory_bytes"}
     assert "two machines" in " ".join(difference.notes)

@@ -18,7 +18,7 @@ def run(folder, score, date=None, method="RFF", trials=range(3)):
     rows = [log.ok(log.spec(method=method, trial=trial), score + trial) for trial in trials]
     log.write(folder, log.config(), rows)
     if date:
-        manifest = {"finished": date, "git_commit": "0123456789abcdef", "rffbench": "0.1.0", "earlier_runs": []}
+        manifest = {"format": 2, "finished": date, "git_commit": "0123456789abcdef", "rffbench": "0.1.0"}
         (folder / "manifest.json").write_text(json.dumps(manifest))
     return str(folder)
 

@@ -22,7 +22,7 @@ def shard(tmp_path):
     def write(name, some, runs=(), **config):
         folder = log.write(tmp_path / name, log.config(**config), some)
         if runs:
-            *earlier, last = ({"started": run, "finished": run} for run in runs)
+            *earlier, last = ({"format": 2, "started": run, "finished": run} for run in runs)
             (folder / "manifest.json").write_text(json.dumps({**last, "earlier_runs": earlier}))
         return folder
 

@@ -50,7 +50,7 @@ def labels(n=60):
     return np.sign(np.random.default_rng(1).standard_normal(n))
 
 
-RELEASED = SurrogateLeverageFeatures(40, variant="as-released", gamma=GAMMA, random_state=0)
+RELEASED = SurrogateLeverageFeatures(40, variant="reweighted", gamma=GAMMA, random_state=0)
 OF_ANY_SIZE = [
     RandomFourierFeatures(8, gamma=GAMMA, random_state=0),
     RandomFourierFeatures(400, gamma=GAMMA, random_state=0),

@@ -15,11 +15,11 @@ SPEC = TrialSpec(
     features={"name": "surrogate-leverage"}, solver={"name": "ridge", "lambda": [0.05, 0.5]},
     kernel={"name": "gaussian", "gamma": 0.5}, preprocess=["minmax"], multiple=16,
 )  # fmt: skip
-KEY = "b990041878fc14d6b04868cd8e05a82cb94ad91613ad23a9c4b2461c2b4719b8"
+KEY = "27019d1ec6bf6641b850420572978fa9ae2412cadf3b14ba3f6fb3fa551a3e2e"
 
 
 def test_a_key_is_what_it_was_in_every_committed_log():
-    """A key that changes makes every trial be measured again."""
+    """A key that changes makes every trial be measured again, unless the format does, with `rffbench migrate`."""
     assert SPEC.key == KEY
     assert TrialSpec.from_row(TrialResult(SPEC, "ok").to_row()).key == KEY
 
@@ -34,7 +34,7 @@ def by_hand(row):
 
 def test_the_key_of_a_row_is_that_of_its_fields_whatever_key_it_claims():
     rows = [TrialResult(replace(SPEC, trial=trial), "ok").to_row() for trial in (0, 3, 10, 123)]
-    rows += [TrialResult(replace(SPEC, method="Fürs", **LATER), "ok").to_row(), {**rows[1], "n_features": 448}]
+    rows += [TrialResult(replace(SPEC, method="Fürs", **OTHERS), "ok").to_row(), {**rows[1], "n_features": 448}]
     assert [key_of({**row, "key": KEY}) for row in rows] == [by_hand(row) for row in rows]
     assert len({key_of(row) for row in rows}) == len(rows)
     assert key_of({**rows[1], "seed": 0.0}) != KEY  # another JSON
@@ -57,24 +57,29 @@ def test_the_difference_of_two_keys_is_found_where_the_values_are_equal_numbers(
     assert one.difference(other) == (name, *values)
 
 
-LATER = {"measures": ["spectral_error"], "train_rows": 100, "held_out": 0.2}
+OTHERS = {"measures": ["spectral_error"], "train_rows": 100, "held_out": 0.2, "dtype": "float32"}
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_a_field_that_came_later_is_in_the_key_only_where_it_says_something_new(name):
-    assert name not in SPEC.to_dict()
-    other = replace(SPEC, **{name: LATER[name]})
-    assert other.to_dict()[name] == LATER[name]
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_field_is_in_the_row_and_in_the_key(name):
+    other = replace(SPEC, **{name: OTHERS[name]})
+    assert SPEC.to_dict()[name] != other.to_dict()[name] == OTHERS[name]
     assert other.key != KEY
     assert TrialSpec.from_row(TrialResult(other, "ok").to_row()) == other
 
 
-@pytest.mark.parametrize(("timing", "stored"), [("shared", False), ("features", "features"), ("exclusive", True)])
-def test_timing_is_stored_as_exclusive(timing, stored):
-    """As it is called in every committed log."""
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_row_without_a_field_has_no_key(name):
+    row = {key: value for key, value in TrialResult(SPEC, "ok").to_row().items() if key != name}
+    with pytest.raises(ValueError, match=name):
+        key_of(row)
+
+
+@pytest.mark.parametrize("timing", ["shared", "features", "exclusive"])
+def test_which_seconds_are_comparable_is_stored_beside_the_seconds(timing):
     spec = replace(SPEC, timing=timing)
     row = TrialResult(spec, "ok", seconds={"fit_s": 0.5}).to_row()
-    assert (row["exclusive"], row["timing"]) == (stored, {"fit_s": 0.5})
+    assert (row["timing_mode"], row["timing"]) == (timing, {"fit_s": 0.5})
     assert (spec.key == KEY) == (timing == "shared")
     assert TrialSpec.from_row(row) == spec
     if timing != "shared":

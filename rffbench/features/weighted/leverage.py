@@ -41,7 +41,7 @@ class LeverageScoreFeatures(PooledFeatures):
     n_components : number of output columns, even; s = ``n_components``/2.
     variant : 'as-written', s frequencies drawn again by the scores and weighted by p/q (see ``resample``), in whole
         pairs [cos | sin]; 'reweighted', a deterministic choice of columns as published by J. Li (see ``reweight`` for
-        the source); 'as-released' is its older name.
+        the source).
     score_lambda : λ of the scores, independent of the solver's; 0.05 by default, as in leverageRFF.m.
     pool : l/s, the frequencies drawn to choose from, as a multiple of those chosen; 1 or more. None is 1.
     kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.

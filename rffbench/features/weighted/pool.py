@@ -24,7 +24,6 @@ from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_phases
 from rffbench.features.hooks import Distinct
 from rffbench.kernels import SpectralKernel
-from rffbench.labels import REWEIGHTED, STORED_VARIANT
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.linalg.trigonometric import fourier_products
@@ -159,7 +158,7 @@ def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 class PooledFeatures(FourierFeatures):
     """Base class: draw a pool of frequencies, score it on the training data, choose from it."""
 
-    choices: ClassVar[dict[str, tuple[object, ...]]] = {"variant": ("as-written", REWEIGHTED, STORED_VARIANT)}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"variant": ("as-written", "reweighted")}
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=SpectralKernel, bias="the columns of the largest scores, with their phases", unbiased_if="as written"
@@ -187,7 +186,7 @@ class PooledFeatures(FourierFeatures):
     @property
     def reweighted(self) -> bool:
         """Whether the variant is 'reweighted', by either of its names."""
-        return self.variant in (REWEIGHTED, STORED_VARIANT)
+        return self.variant == "reweighted"
 
     def pool_size(self, s: int) -> int:
         """l, the frequencies drawn to choose s from: ``pool`` times s."""

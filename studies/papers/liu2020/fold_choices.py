@@ -26,7 +26,6 @@ from tqdm import tqdm
 from rffbench.arguments.seeds import generator, stream
 from rffbench.config.loading import load_experiment
 from rffbench.features.base import fitted
-from rffbench.labels import SURROGATE
 from rffbench.papers import load_reference
 from rffbench.report.frame import load_protocols
 from rffbench.solvers.ridge.fold_statistics import fold_bounds
@@ -112,10 +111,7 @@ def page(table: pd.DataFrame) -> str:
     reference = load_reference("liu2020-table3")
     reported = reference.numbers().set_index(["paper_dataset", "multiple", "method"])["reported"]
     means = table.drop(columns="trial").groupby(CELL).mean()
-    paper = [
-        reported[reference.datasets[dataset], multiple, SURROGATE if method == "Ours" else method]
-        for dataset, multiple, method in means.index
-    ]
+    paper = [reported[reference.datasets[dataset], multiple, method] for dataset, multiple, method in means.index]
     squares = means.sub(paper, axis=0) ** 2
     by_dataset = squares.groupby("dataset").mean()
     distances = (pd.concat([by_dataset, by_dataset.mean().to_frame("both").T]) ** 0.5).T

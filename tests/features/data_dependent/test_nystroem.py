@@ -11,7 +11,6 @@ from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.data_dependent.nystroem import positive_root
 from rffbench.kernels import LaplacianKernel, make_kernel
-from rffbench.labels import stored_features
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -94,11 +93,6 @@ def test_chosen_landmarks_have_less_error_than_uniform_ones_on_uneven_rows():
         return np.trace(exact - Z @ Z.T)
 
     assert error("rpcholesky") < error("uniform")
-
-
-def test_a_config_without_landmarks_keeps_its_key():
-    assert stored_features({"name": "nystroem", "landmarks": "uniform"}) == {"name": "nystroem"}
-    assert stored_features({"name": "nystroem", "landmarks": "rls"}) == {"name": "nystroem", "landmarks": "rls"}
 
 
 def test_an_unknown_rule_is_refused():

@@ -9,9 +9,7 @@ from scipy.linalg import hadamard
 from rffbench import RandomFourierFeatures, TrainingEfficientFeatureMap
 from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.arguments.seeds import seed_sequence
-from rffbench.features import later_defaults, make_features
 from rffbench.kernels import make_kernel
-from rffbench.labels import stored_features
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch
 from tests.helpers.kernel_rates import ServedRows
 
@@ -95,14 +93,6 @@ def test_auto_takes_eigenvectors_where_a_sketch_is_slower(n, given, chosen):
     assert found.power_ == same.power_ == (0 if chosen == "none" else found.power)
     np.testing.assert_array_equal(found.components_, same.components_)
     assert found.bytes_to_fit >= same.bytes_to_fit
-
-
-def test_configs_and_keys_from_before_auto_mean_the_gaussian_sketch():
-    old = make_features({"name": "tefm"}, kernel="gaussian", gamma=1.0, n_features=8)
-    assert old.sketch == "gaussian"
-    assert later_defaults("tefm") == {"sketch": "auto"}
-    for said in ({"name": "tefm"}, {"name": "tefm", "sketch": "gaussian"}, {"name": "tefm", "sketch": "auto"}):
-        assert stored_features(said) == said
 
 
 @pytest.mark.parametrize("sketch", OR_NONE)

@@ -114,7 +114,7 @@ def test_as_written_map_is_algorithm_1_taken_literally(method, pool, kernel):
 @pytest.mark.parametrize("method", ["leverage", "surrogate, eq. 14"])
 def test_as_released_map_is_the_published_routine_taken_literally(method, pool, kernel):
     s = 7
-    map_ = METHODS[method](2 * s, variant="as-released", pool=pool, kernel=kernel, gamma=GAMMA, random_state=SEED).fit(
+    map_ = METHODS[method](2 * s, variant="reweighted", pool=pool, kernel=kernel, gamma=GAMMA, random_state=SEED).fit(
         X, Y
     )
     size = round(pool * s)
@@ -169,7 +169,7 @@ def test_importance_weight_times_probability_is_one_over_the_pool():
     np.testing.assert_allclose(counts / 1000, scores / 8, atol=0.06)
 
 
-@pytest.mark.parametrize("variant", ["as-written", "as-released"])
+@pytest.mark.parametrize("variant", ["as-written", "reweighted"])
 @pytest.mark.parametrize("method", METHODS)
 def test_selection_recombines_the_plain_pool_into_the_map(method, variant):
     s, size = 6, 10
@@ -180,7 +180,7 @@ def test_selection_recombines_the_plain_pool_into_the_map(method, variant):
         first, second, a, b = selection.recombination(size)
         return a * B0[:, first] + b * B0[:, second]
 
-    B = recombined(whole_pool(size, phases if variant == "as-released" else None))
+    B = recombined(whole_pool(size, phases if variant == "reweighted" else None))
     if method == "leverage":
         scores = ridge_leverage_scores(triangle_of(B.T @ B), N * 0.05)
     else:
@@ -197,7 +197,7 @@ def test_whole_pool_without_phases_is_the_random_fourier_map():
     np.testing.assert_allclose(a * B0[:, first] + b * B0[:, second], Z, atol=1e-14)
 
 
-@pytest.mark.parametrize("variant", ["as-written", "as-released"])
+@pytest.mark.parametrize("variant", ["as-written", "reweighted"])
 @pytest.mark.parametrize("method", METHODS)
 def test_scores_do_not_depend_on_the_row_blocks(method, variant, monkeypatch):
     map_ = METHODS[method](12, variant=variant, pool=3.0, gamma=GAMMA, random_state=SEED)
@@ -216,7 +216,7 @@ def test_frequencies_that_follow_the_labels_are_drawn_most():
     assert scores[0] > 10 * scores[1]
 
 
-@pytest.mark.parametrize("variant", ["as-written", "as-released"])
+@pytest.mark.parametrize("variant", ["as-written", "reweighted"])
 def test_zero_targets_are_refused(variant):
     with pytest.raises(ValueError, match="targets are orthogonal to every feature"):
         SurrogateLeverageFeatures(10, variant=variant).fit(X, np.zeros(N))
@@ -231,7 +231,7 @@ def test_missing_or_short_targets_are_refused():
 
 def test_score_lambda_is_a_parameter_of_its_own():
     weak, strong = (
-        LeverageScoreFeatures(40, score_lambda=lam, variant="as-released", gamma=GAMMA, random_state=0).fit(X)
+        LeverageScoreFeatures(40, score_lambda=lam, variant="reweighted", gamma=GAMMA, random_state=0).fit(X)
         for lam in (1e-6, 1e3)
     )
     assert np.ptp(weak.probabilities_) != pytest.approx(np.ptp(strong.probabilities_), rel=0.1)
@@ -291,5 +291,5 @@ def test_a_map_without_its_equal_columns_makes_the_same_kernel_and_the_same_outp
 
 def test_a_map_without_equal_columns_stays_as_it_is():
     X = np.random.default_rng(3).normal(size=(50, 4))
-    assert LeverageScoreFeatures(120, variant="as-released", random_state=1).fit(X).distinct() is None
+    assert LeverageScoreFeatures(120, variant="reweighted", random_state=1).fit(X).distinct() is None
     assert LeverageScoreFeatures(2, pool=100, random_state=1).fit(X).distinct() is None

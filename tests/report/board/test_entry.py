@@ -571,7 +571,7 @@ def test_options_that_do_not_go_together_are_refused(words, message):
 
 def test_what_goes_into_a_pull_request_is_saved_and_overwrites_no_other_map(board, mine, tmp_path):
     tables = map_tables(board, "QMC")
-    (board.folder / "manifest.json").write_text("{}")
+    (board.folder / "manifest.json").write_text('{"format": 2}')
     written = save_entry(board.folder, board.folder, mine, tables, tmp_path / "saved")
     assert {path.name for path in written} == {"card.yaml", "mine.py", "trials.jsonl", "manifest.json", "config.yaml"}
     assert (tmp_path / "saved" / "mine.py").read_text() == MINE

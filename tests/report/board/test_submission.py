@@ -64,7 +64,7 @@ def made_up(folder, experiment):
         metric["own_memory_bytes"] = 1000.0 * spec.n_features
         rows.append(TrialResult(spec, "ok", metric, {"feature_s": 1.0}, 10**9, 0.05).to_row())
     (folder / "config.yaml").write_text(experiment.to_yaml(folder))
-    (folder / "manifest.json").write_text("{}")
+    (folder / "manifest.json").write_text('{"format": 2}')
     (folder / "trials.jsonl").write_text("".join(log.json.dumps(row) + "\n" for row in rows))
     return folder
 

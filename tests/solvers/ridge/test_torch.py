@@ -29,8 +29,8 @@ METHODS = {
     "leverage-RFF": {"name": "leverage", "variant": "as-written", "score_lambda": 0.001},
     "Ours": {"name": "surrogate-leverage", "variant": "as-written"},
     "offset": {"name": "fourier", "form": "offset"},
-    "leverage as-released": {"name": "leverage", "variant": "as-released", "pool": 2.0},
-    "Ours as-released": {"name": "surrogate-leverage", "variant": "as-released", "form": "eq12"},
+    "leverage reweighted": {"name": "leverage", "variant": "reweighted", "pool": 2.0},
+    "Ours reweighted": {"name": "surrogate-leverage", "variant": "reweighted", "form": "eq12"},
     "Ours eq12": {"name": "surrogate-leverage", "form": "eq12"},
 }
 # Rounding of the features in each dtype, a few ulp; everything after them is float64.

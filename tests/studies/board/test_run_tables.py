@@ -80,7 +80,7 @@ def test_every_commit_and_machine_of_a_part_is_named_once(board):
     run = {"rffbench": "0.1.0", "cpu": "A", "processors": 2, "git_commit": "a" * 40, "started": "2026-11-24T13:00:00"}
     later = run | {"started": "2026-11-25T13:00:00", "finished": "2026-11-26T13:00:00", "git_commit": "b" * 40}
     earlier = [run, run | {"started": "2026-11-24T14:00:00", "cpu": "B"}]
-    (board.scores.folder / "manifest.json").write_text(json.dumps({**later, "earlier_runs": earlier}))
+    (board.scores.folder / "manifest.json").write_text(json.dumps({"format": 2, **later, "earlier_runs": earlier}))
     (row,) = run_tables.runs(board).records()
     assert row == {
         "part": "board", "runs": "3", "from": "2026-11-24", "to": "2026-11-26", "commits": "aaaaaaaaaaaa; bbbbbbbbbbbb",

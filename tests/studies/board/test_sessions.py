@@ -101,7 +101,7 @@ def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tab
     folder(tmp_path / "board-seconds-again", ten_days_later, seconds={"RFF": 2.0, "QMC": 4.0})
     for name, processor, day in (("board-seconds", "A", "01"), ("board-seconds-again", "B", "11")):
         run = {"started": f"2026-11-{day}T11:59:00+00:00", "cpu": f"processor {processor}"}
-        (tmp_path / name / "manifest.json").write_text(json.dumps(run))
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"format": 2, **run}))
     board = load_board(tmp_path)
     ratios = cost_ratios(board.before.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
     assert ratios == {"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}
