@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rffbench.api import Results as Results
     from rffbench.api import load as load
+    from rffbench.api import load_dataset as load_dataset
     from rffbench.api import run as run
     from rffbench.data import train_test as train_test
     from rffbench.data.cards import load_card as load_card
@@ -25,6 +26,7 @@ _PUBLIC = {
     "Results": "rffbench.api",
     "Table": "rffbench.report.text_table",
     "run_table": "rffbench.report.board.page",
+    "load_dataset": "rffbench.api",
     "load_card": "rffbench.data.cards",
     "train_test": "rffbench.data",
     "RandomFourierFeatures": "rffbench.features.fourier",

@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -30,11 +30,12 @@ from rffbench.io.terminal import is_terminal
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rffbench.data import Dataset, Split
     from rffbench.report.frame import Protocols
     from rffbench.report.text_table import Table
     from rffbench.trials.metrics import Metric
 
-__all__ = ["Comparison", "Difference", "Figures", "Results", "load", "run"]
+__all__ = ["Comparison", "Difference", "Figures", "Results", "load", "load_dataset", "run"]
 
 Progress = Callable[[int, int, int, int, float | None], None]
 WIDTH = 120  # of tables printed from Python
@@ -126,6 +127,17 @@ def load(folder: str | PathLike[str]) -> Results:
     from rffbench.report.frame import experiment_folder
 
     return Results(experiment_folder(Path(folder)))
+
+
+def load_dataset(name: str) -> Dataset:
+    """A dataset by its name, fetched if need be: its ``card``, inputs ``X`` (n, d) and targets ``y`` (n,) or (n,
+    targets) as float64, mapped from the cache; two classes are −1 and +1. `rffbench.train_test` splits and scales it.
+
+    ConfigError for an unknown name, DataError if it cannot be had.
+    """
+    from rffbench.data import load as load_data
+
+    return load_data(name)
 
 
 def _given(argument: str, value: Any) -> Any:
@@ -317,6 +329,25 @@ class Results:
     def features(self, method: str) -> dict[str, Any]:
         """The feature map of a method: its ``name``, "none" of a learner without a map, and its options."""
         return self._protocols[0][1].grid.features(method)
+
+    def refit(self, dataset: str, method: str, n_features: int, trial: int) -> tuple[Split, Any]:
+        """The rows of a trial and its feature map, fitted to the training rows again, from the same random numbers.
+
+        Where the trial chose γ, the map has that one. KeyError if the config asks for no such cell.
+        """
+        from rffbench.arguments.parameters import is_chosen
+        from rffbench.features.base import fitted_map
+        from rffbench.trials.problem import Problem
+
+        results = self._protocols[0][1]
+        cells = {(first.dataset, first.method, first.n_features): first for first, _ in results.grid.cells()}
+        spec = replace(cells[dataset, method, n_features], trial=trial, measures=[])
+        if is_chosen(spec.kernel["gamma"]):
+            rows = results.trials.set_index(["dataset", "method", "n_features", "trial"])["gamma"]
+            spec = replace(spec, kernel={**spec.kernel, "gamma": float(rows[dataset, method, n_features, trial])})
+        problem = Problem.of(spec)
+        split = problem.split
+        return split, fitted_map(problem.features(spec), split.X_train, problem.targets, problem.learnt)
 
     def tuned(self, method: str) -> dict[str, list[float]]:
         """The values that cross-validation chooses from for a method, by column of ``trials``: lambda, gamma, or

@@ -73,11 +73,38 @@ def test_what_a_study_asks_of_results(tiny):
     assert set(tiny.edges["end"]) <= {"smallest", "largest"}
     assert tiny.runs[0]["rffbench"] == rffbench.__version__
     assert pd.to_datetime(tiny.trials["finished"]).notna().all()
+    assert tiny.baselines == ["RFF", "QMC"]
+    assert tiny.metrics["accuracy"].better == tiny.score("breast-cancer").better == "greater"
+    assert tiny.called("breast-cancer") == "Breast Cancer"
+    assert set(tiny.trials["multiple"].isna()) == {True}  # the sizes are counts
     ((labels, alone),) = tiny.protocols
     assert labels == {}
     pd.testing.assert_frame_equal(alone.trials, tiny.trials)
     table = rffbench.run_table({"tiny": tiny.runs})
     assert table.rows[0][:2] == ["tiny", str(len(tiny.runs))]
+
+
+def test_a_trial_s_features_are_made_again_from_the_same_numbers(tmp_path):
+    """Ridge by its formula on them has the trial's accuracy, with the γ that the trial chose."""
+    chosen = {"name": "gaussian", "gamma": [0.05, 0.2, 0.8]}
+    config = TINY | {"kernel": chosen, "trials": 2, "n_features": [8]}
+    results = rffbench.run(config, results=tmp_path, executor="serial", progress=False)
+    assert results.trials["gamma"].nunique() > 1
+    for row in results.trials.to_dict("records"):
+        split, features = results.refit("breast-cancer", row["method"], 8, row["trial"])
+        Z, Z_test = features.transform(split.X_train[:]), features.transform(split.X_test[:])
+        mean = split.y_train.mean()
+        gram = Z.T @ Z + len(Z) * row["lambda"] * np.eye(Z.shape[1])
+        outputs = mean + Z_test @ np.linalg.solve(gram, Z.T @ (split.y_train - mean))
+        assert 100 * np.mean(np.where(outputs > 0, 1, -1) == split.y_test) == pytest.approx(row["accuracy"])
+    with pytest.raises(KeyError):
+        results.refit("breast-cancer", "RFF", 9, 0)
+
+
+def test_a_dataset_is_whole():
+    found = rffbench.load_dataset("breast-cancer")
+    assert found.X.shape == (found.card.rows, found.card.columns) == (569, 30)
+    assert set(np.asarray(found.y)) == {-1, 1}
 
 
 def test_results_that_may_be_compared_have_one_protocol(tiny, tmp_path):

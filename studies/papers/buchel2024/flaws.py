@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rffbench import RandomFourierFeatures, data
+from rffbench import RandomFourierFeatures, train_test
 from studies.papers.flaw import Flaw
 
 
 def on_the_first_rows(name: str, frequencies: int, gamma: float) -> Iterator[tuple[float, float]]:
     """‖K − ZZᵀ‖/‖K‖ on 1,000 test rows at random, and on the first 1,000; each part is standardised by itself."""
-    split = data.train_test(name, seed=0, trial=0)
+    split = train_test(name, seed=0, trial=0)
     X = np.asarray(split.X_test[: len(split.X_test)], float)
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     for seed in range(20):

@@ -8,9 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench import MaclaurinFeatures, RandomFourierFeatures, data
-from rffbench.kernels.dot_product import PolynomialKernel
-from rffbench.solvers.gaussian_process import FeatureGPClassifier, FeatureGPRegressor
+from rffbench import (
+    FeatureGPClassifier,
+    FeatureGPRegressor,
+    MaclaurinFeatures,
+    RandomFourierFeatures,
+    load_dataset,
+    train_test,
+)
+from rffbench.plugin import make_kernel
 from studies.papers.flaw import Flaw
 
 Rows = NDArray[np.float64]
@@ -41,14 +47,14 @@ class Process(NamedTuple):
         made = FeatureGPClassifier if task == "classification" else FeatureGPRegressor
         if not self.degree:
             return made(self.noise, features=RandomFourierFeatures(self.columns, gamma="median", random_state=seed))
-        power = PolynomialKernel(0.5, degree=self.degree, c=0.5)
+        power = make_kernel("polynomial", 0.5, degree=self.degree, c=0.5)
         features = MaclaurinFeatures(self.columns, degrees="product", kernel=power, gamma=0.5, random_state=seed)
         return made(self.noise, variance="residuals", features=features)
 
 
 def appended(name: str, process: Process, seeds: int = 10, repeats: int = 20) -> Iterator[tuple[float, float]]:
     """The mean over seeds, as the script's loop has them: one part of the rows is appended anew at each of them."""
-    found = data.load(name)
+    found = load_dataset(name)
     X, y = np.asarray(found.X, float), np.asarray(found.y, float)
     for repeat in range(repeats):
         rng = np.random.default_rng([2022, repeat])
@@ -80,7 +86,7 @@ def _of_process(X: Rows, y: Rows, order: NDArray[np.int64], process: Process, se
 def scaled_apart(degree: int = 0) -> Iterator[tuple[float, float]]:
     """One fit predicts the same test images twice: scaled as the training images, and by themselves. Then pixels are
     standardised as in training. The polynomial kernel is for rows of length 1."""
-    split = data.train_test("mnist", seed=0, trial=0)
+    split = train_test("mnist", seed=0, trial=0)
     images, tested = (np.asarray(part[: len(part)], float) for part in (split.X_train, split.X_test))
     train, alike = ((part - images.mean()) / images.std() for part in (images, tested))
     apart = (tested - tested.mean()) / tested.std()
