@@ -332,6 +332,7 @@ def _show(results: Path) -> int:
         except RffbenchError as error:
             warnings.warn(f"left out: {error}", LeftOut, stacklevel=1)
     tables = run_tables(found, timed)
+    echo(f"The tables above ship with rffbench; those below are of your own run, {folder}.\n")
     _print(tables)
     _write_page(found.title, own_sections(tables, found, timed), folder / PAGE)
     return 1 if told else 0

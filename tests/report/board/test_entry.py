@@ -634,5 +634,8 @@ def test_your_own_run_of_the_board_is_shown_and_what_cannot_be_read_is_named(boa
     assert done.exception is None, done.output
     assert done.return_value == 1
     assert f"left out: {tmp_path / 'board-seconds' / 'config.yaml'}" in done.output
-    assert "gain over RFF at equal columns" in " ".join(done.output.split())
+    shipped_tables, own = done.output.split("those below are of your own run")
+    assert shipped_tables.startswith("By data and budget\n")
+    assert "gain over RFF at equal columns" in " ".join(own.split())
+    assert "These rows ship with rffbench" not in own
     assert (tmp_path / "board" / "board.html").exists()
