@@ -34,17 +34,20 @@ def is_finite(text: str) -> bool:
 
 # ---- Spellings ---------------------------------------------------------------------------------------------
 
+NUMBER_AND_UNIT = re.compile(r"(.*\d[.,]?)\s*(%|°?[A-Za-z]{1,4}|[$€£¥°])")  # 10 cm, 7%, 21.5 °C
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _MARKS = {" ": " \u00a0\u202f", "'": "'\u2019"}  # between thousands: also blanks that break no line, and ’
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the numbers and missing values of a file are written; ``missing`` are texts in lower case."""
+    """How the numbers and missing values of a file are written; ``missing`` are texts in lower case. A number may be
+    followed by one of the ``units``."""
 
     decimal: str = "."
     thousands: str = ""
     missing: frozenset[str] = frozenset(MISSING)
+    units: frozenset[str] = frozenset()
 
     @property
     def is_usual(self) -> bool:
@@ -57,9 +60,13 @@ class Spelling:
             return number(text)
         if self.is_missing(text):
             return math.nan
-        plain = self.plain(text)
+        plain = self.plain(self._without_unit(text))
         value = None if plain is None else number(plain)
         return None if value is None or math.isnan(value) else value
+
+    def _without_unit(self, text: str) -> str:
+        found = NUMBER_AND_UNIT.fullmatch(text.strip()) if self.units else None
+        return found[1] if found and found[2] in self.units else text
 
     def plain(self, text: str) -> str | None:
         """A number as `float` reads it, and a word as it is; None for a number in another spelling."""
@@ -84,10 +91,12 @@ class Spelling:
 USUAL = Spelling()
 
 
-def spelling_of(decimal: str | None, thousands: str | None, missing: Collection[str] | None) -> Spelling:
+def spelling_of(
+    decimal: str | None, thousands: str | None, missing: Collection[str] | None, units: Collection[str] | None = None
+) -> Spelling:
     """The spelling of a format's keys, which are None if they are usual."""
     words = USUAL.missing if missing is None else frozenset(word.strip().casefold() for word in missing)
-    return Spelling(decimal or ".", thousands or "", words)
+    return Spelling(decimal or ".", thousands or "", words, frozenset(units or ()))
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rffbench.data import dates
-from rffbench.data.cells import Spelling, label_order, merged, number
+from rffbench.data.cells import NUMBER_AND_UNIT, Spelling, label_order, merged, number
 from rffbench.errors import ConfigError, unknown
 from rffbench.io import yamlfile
 
@@ -152,6 +152,20 @@ class Column:
         if self.rows < FEWEST_IDS or not self.different_wholes:
             return False
         return named or (self.low in (0, 1) and self.high - self.low + 1 == self.rows)  # years are no numbers of rows
+
+
+def unit_of(column: Column) -> str:
+    """The unit behind every number of a column of texts, and behind nothing else; empty if there is none."""
+    if column.declared or column.numbers or len(column.words) < 2 or dates.formats_of(column.words):
+        return ""
+    units = set()
+    for word in column.words:
+        found = NUMBER_AND_UNIT.fullmatch(word)
+        value = column.spelling.number(found[1]) if found else None
+        if not found or value is None or not math.isfinite(value):
+            return ""
+        units.add(found[2])
+    return units.pop() if len(units) == 1 else ""
 
 
 def text_of(value: float) -> str:

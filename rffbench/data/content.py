@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from rffbench.data.arff import arff_sheet
 from rffbench.data.cells import Spelling, few_whole, is_finite
-from rffbench.data.columns import Column, Content, Decision, Findings, column_of, decided, findings, written
+from rffbench.data.columns import Column, Content, Decision, Findings, column_of, decided, findings, unit_of, written
 from rffbench.data.delimited import csv_sheet
 from rffbench.data.dialect import SAMPLE_LINES
 from rffbench.data.libsvm import not_finite, svmlight
@@ -72,6 +73,10 @@ def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
         if not others:
             break
         cells = [(name, {**others.get(name, {}), **texts}) for name, texts in cells]
+    units = {at: unit for at, column in columns.items() if at not in targets and (unit := unit_of(column))}
+    if units:
+        spelling = replace(spelling, units=frozenset(units.values()))
+        columns, of_target = _read(sheet, read, declared, targets, spelling)
     rows = next(iter(columns.values())).rows
     if not rows:
         raise DataError(
@@ -96,6 +101,7 @@ def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
     notes = list(sheet.notes)
     if marks.thousands or marks.decimal == ",":
         notes.append(("decimals", _marks_in_words(marks)))
+    notes += [("unit", f"of {_title(sheet, at)}: {unit}, left out") for at, unit in units.items()]
     left_out = [each.number for each in decisions if each.use == "ignored"]
     layout = _layout(sheet, targets, left_out, [each for each in inputs if each.kind == "dates"])
     layout |= _spelled(spelling, options)
@@ -317,7 +323,7 @@ def _spelled(spelling: Spelling, options: Options) -> dict[str, Any]:
     """The card's keys of a spelling, where it is not the usual one."""
     keys = {
         "decimal": "," if spelling.decimal == "," else None, "thousands": spelling.thousands or None,
-        "missing": options.missing,
+        "missing": options.missing, "units": tuple(sorted(spelling.units)) or None,
     }  # fmt: skip
     return {key: value for key, value in keys.items() if value is not None}
 

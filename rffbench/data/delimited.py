@@ -75,7 +75,7 @@ def read_rows(card: Card, layout: RowsFormat, rows: Rows, *, row: str = "line") 
     on the card, and a date by its parts. Class labels are texts, as written. Several targets are the columns of
     (b, targets). ``row`` is what a row is called in messages.
     """
-    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing)
+    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing, layout.units)
     width = 0
     for lines, table in blocks(rows, card.cells):
         width = width or len(table[0])

@@ -111,12 +111,14 @@ class Spelled(Model):
     """How cells of text are written, where it is not as in most files.
 
     ``decimal`` is the decimal mark, if it is no point; ``thousands`` is the mark between thousands. ``missing`` are
-    the texts of a missing value beside the empty one, in place of those of `rffbench.data.cells.MISSING`.
+    the texts of a missing value beside the empty one, in place of those of `rffbench.data.cells.MISSING`. ``units`` may
+    follow a number, as in ``10 cm``.
     """
 
     decimal: Literal[","] | None = None
     thousands: Literal[",", ".", " ", "'"] | None = None
     missing: tuple[str, ...] | None = None
+    units: tuple[str, ...] | None = None
 
 
 class RowsFormat(Spelled):

@@ -215,7 +215,7 @@ def _parquet(card: Card, layout: ParquetFormat, table: Any) -> tuple[np.ndarray,
     for name in (*layout.learnt, *(layout.ignore or ())):
         if name not in names:
             raise ValueError(f"it has no column {name!r}")
-    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing)
+    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing, layout.units)
     columns: list[np.ndarray] = []
     for i, name in enumerate(names):
         if name in layout.learnt or name in (layout.ignore or ()):
@@ -240,7 +240,7 @@ def _numbers(values: np.ndarray, words: Sequence[str] | None, name: object, spel
 
 def _spelled(y: np.ndarray, card: Card, layout: ParquetFormat | NpzFormat, name: object) -> np.ndarray:
     """A target as the task has it: numbers, or labels in their usual spelling."""
-    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing)
+    spelling = spelling_of(layout.decimal, layout.thousands, layout.missing, layout.units)
     if card.task == "regression":
         return _numbers(y, None, name, spelling)
     return y if y.dtype != object else np.array([spelling.label(text) for text in y], dtype=object)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rffbench.data import dates
-from rffbench.data.cells import Spelling, identity, label_text
+from rffbench.data.cells import Spelling, identity, label_text, spelling_of
 from rffbench.data.columns import text_of
 from rffbench.data.content import sampled, sheet_of
 from rffbench.data.marks import marks_of
@@ -76,7 +76,8 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
         "targets": [[sheet.name(each.number), each.number] for each in targets],
         "header": bool(sheet.names), "width": sheet.width, "decimal": content.spelling.decimal,
         "thousands": content.spelling.thousands, "missing": None if options.missing is None else [*options.missing],
-        "kind": kind, "given": {key: given[key] for key in _OF_ANY_ROWS if key in given},
+        "units": sorted(content.spelling.units), "kind": kind,
+        "given": {key: given[key] for key in _OF_ANY_ROWS if key in given},
     }  # fmt: skip
     called = [_name(sheet, each.number) for each in targets]
     decisions = [each for each in seen.decisions if texts is False or "than the" not in each]
@@ -109,7 +110,8 @@ def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) ->
         columns = {name: (kind, format_) for name, kind, format_, _ in reading["columns"]}
         frame = _frame(
             sheet, {at[name]: name for name in columns}, {at[name]: columns[name][0] for name in columns},
-            {at[name]: columns[name][1] for name in columns if columns[name][1]}, options.spelling(decimal, thousands),
+            {at[name]: columns[name][1] for name in columns if columns[name][1]},
+            spelling_of(decimal, thousands, options.missing, reading.get("units")),
         )  # fmt: skip
     return frame[[*columns]], notes
 
