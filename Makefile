@@ -32,7 +32,7 @@ bench: $(TOOLS)   ## speed and memory against scikit-learn; writes docs/performa
 reproduction: $(TOOLS)  ## from results/: every comparison, table and figure, and the pages that speak of them
 	$(BIN)/rffbench plot results
 	for folder in results/*/; do \
-	  if [ -f $$folder/compare.md ] || [ ! -f $$folder/search.md ]; then \
+	  if [ -f $$folder/compare.csv ] || [ ! -f $$folder/search.md ]; then \
 	    $(BIN)/rffbench compare $$folder > /dev/null; [ $$? -le 2 ] || exit; fi; done  # 1: cells differ; 2: nothing to
 	$(BIN)/python -m studies.papers
 	$(BIN)/python scripts/ship_claims.py
