@@ -6,13 +6,16 @@ a dataset, a metric, methods) and the axes.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
+import vl_convert
 
+from rffbench.io.text import printable
 from rffbench.report.figures.dataset import without_size
 from rffbench.report.figures.style import style_of
 from rffbench.report.frame import Protocols, Results, as_written, cell_places, size_label
@@ -79,6 +82,37 @@ def _spec(*layers: alt.Chart) -> dict[str, Any]:
     """The layers as one Vega-Lite chart, which is checked against its schema and fills the page's width."""
     chart = alt.layer(*layers).properties(width="container", height=300)
     return chart.configure_view(stroke=None).to_dict()
+
+
+def card(results: Results, summary: pd.DataFrame) -> str:
+    """A small figure of an experiment as an image's URL: the score of its first dataset against the size, a line per
+    method; empty where nothing was measured."""
+    dataset = next((name for name in results.datasets if (summary["dataset"] == name).any()), "")
+    if not dataset:
+        return ""
+    score = results.score(dataset)
+    rows = summary[(summary["dataset"] == dataset) & (summary["metric"] == score.name) & (summary["n_ok"] > 0)]
+    if rows.empty:
+        return ""
+    colors = [style_of(results.methods.index(name))["color"] for name in dict.fromkeys(rows["method"])]
+    rows = rows.assign(method=rows["method"].map(printable))  # Vega's fonts abort at a control character
+    methods = list(dict.fromkeys(rows["method"]))
+    alone = rows["n_features"].nunique() == 1
+    if alone:
+        x = alt.X("method:N", sort=methods, title=None, axis=alt.Axis(labels=False, ticks=False))
+    else:
+        axis = alt.Axis(tickCount=4, format="~s")
+        x = alt.X("n_features:Q", title="s", scale=alt.Scale(type="log", nice=False), axis=axis)
+    y = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
+    legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=80, symbolLimit=6)
+    color = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colors), legend=legend)
+    drawn = alt.Chart(
+        rows[["n_features", "method", "mean"]], width=210, height=110, title=printable(f"{dataset}: {score.label}")
+    )
+    marked = drawn.mark_point(size=20, filled=True) if alone else drawn.mark_line(strokeWidth=1.6, point={"size": 12})
+    spec = marked.encode(x=x, y=y, color=color).configure_view(stroke=None).configure_title(fontWeight="normal")
+    svg = vl_convert.vegalite_to_svg(spec.to_dict())
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 # ---- Their data --------------------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ _Place = tuple[str, str, str]
 
 def results_sheets(
     here: str, protocols: Protocols, summaries: list[pd.DataFrame], comparison: Comparison | None
-) -> list[Sheet]:
-    """A sheet with one line per cell (measured and reported numbers, their difference, costs), and for a sweep another
-    with the protocols side by side.
+) -> tuple[list[Sheet], Sheet | None]:
+    """A sheet with one line per measured cell (measured and reported numbers, their difference, costs), and for a sweep
+    another with the protocols side by side; and a sheet of the reported cells that were not measured, None without any.
 
     ``comparison`` is the first protocol's comparison with the reference, if there is one. With more than
     MOST_PROTOCOLS, the sheet shows the first protocol, and the reader can choose another.
@@ -59,10 +59,13 @@ def results_sheets(
     else:
         sheet.lines = lines[0]
         sheet.protocols = {protocol_label(labels): each for (labels, _), each in zip(protocols, lines, strict=True)}
-    sheet.lines += table.unmeasured(reported[0])
     sheet.notes = _legend(protocols, comparison if table.given else None)
     labels = [protocol_label(each) for each, _ in protocols]
-    return [sheet, *([_side_by_side(labels, lines, table)] if len(protocols) > 1 else [])]
+    sheets = [sheet, *([_side_by_side(labels, lines, table)] if len(protocols) > 1 else [])]
+    lost = Sheet(
+        "Not measured", ["dataset", "s", "method", table.given, "why"], [*table.unmeasured(reported[0])], stub=3
+    )  # fmt: skip
+    return sheets, lost if lost.lines else None
 
 
 def _side_by_side(labels: list[str], lines: list[list[Line]], table: _Columns) -> Sheet:
@@ -155,11 +158,8 @@ class _Columns:
     def unmeasured(self, papers: dict[_Place, _Record]) -> Iterator[Line]:
         """The lines of reported cells that were not measured."""
         for (dataset, size, method), paper in papers.items():
-            line = [
-                *([Cell("")] if self.swept else []), Cell(dataset), Cell(size), Cell(method), _verdict(paper),
-                Cell(NOT_RUN), *_against(paper, self.metrics[paper["metric"]]), Cell("0", 0),
-                *(Cell(NOT_RUN) for _ in self.costs),
-            ]  # fmt: skip
+            given, _ = _against(paper, self.metrics[paper["metric"]])
+            line = [Cell(dataset), Cell(size), Cell(method), given, _verdict(paper)]
             yield Line(line, f"{self.here}:{anchor(dataset, size or 'reported', method)}")
 
 
@@ -227,8 +227,9 @@ def _cost(metric: Metric, row: _Record | None, contended: bool) -> Cell:
     if metric.unit == BYTES:
         return Cell(amount(mean), mean)
     contended = contended and metric.unit == SECONDS
-    text = plus_minus(mean, std, significant_digits(mean, 2)) + " s"
-    return Cell("~" + text if contended else text, mean)
+    digits = significant_digits(mean, 2)
+    text = f"{'~' if contended else ''}{mean:.{digits}f} s"
+    return Cell(text, mean, f"± {std:.{digits}f} s" if std == std else "")
 
 
 def _decimals(metric: Metric, value: float) -> int:

@@ -12,19 +12,21 @@ from typing import Any
 from rffbench.errors import RffbenchError
 from rffbench.execution.leftovers import temporary_folder
 from rffbench.execution.manifest import runs_of
+from rffbench.io.text import plural
 from rffbench.papers import Role, references, role_of
 from rffbench.papers.table import NOT_MEASURED
 from rffbench.report import writeup
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.figures.critical_difference import draw_critical_difference
-from rffbench.report.frame import Protocols, load_protocols
-from rffbench.report.page.charts import chart_data
+from rffbench.report.frame import Protocols, as_written, load_protocols
+from rffbench.report.page.charts import card, chart_data
 from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
 from rffbench.report.page.results import TONES, results_sheets
 from rffbench.report.page.sheet import Sheet, anchor, sheet_of
-from rffbench.report.statistics import Statistics, compute_statistics
+from rffbench.report.statistics import ALL, Statistics, compute_statistics
 from rffbench.report.summary import summarise
+from rffbench.stats.intervals import LEVEL
 
 _Record = dict[str, Any]
 
@@ -37,8 +39,8 @@ class Section:
     ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of ``citation``, and ``given`` is the word
     for those; ``left_out`` counts the other cells by why they are in no sum. ``said`` is the comparison's summary, and
     ``claims`` counts verdicts. ``facts`` and ``runs`` describe the machine and the runs, ``command`` repeats them.
-    ``charts`` is `chart_data`, with the lines of the other protocols. ``ranks`` is the critical-difference diagram as
-    an image's URL, and in words.
+    ``best`` says which method is best, and ``card`` is a small figure as an image's URL. ``charts`` is `chart_data`,
+    with the lines of the other protocols. ``ranks`` is the critical-difference diagram as an image's URL, and in words.
     """
 
     anchor: str
@@ -59,7 +61,10 @@ class Section:
     given: str = ""
     claims: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    best: str = ""
+    card: str = ""
     sheets: list[Sheet] = field(default_factory=list)
+    unmeasured: Sheet | None = None
     charts: dict[str, Any] = field(default_factory=dict)
     ranks: tuple[str, str] | None = None
     failures: Sheet | None = None
@@ -110,7 +115,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
     notes = [f"{written_by(newer)}: what this version does not know is not shown."] if newer else []
     notes += _sweep_notes(protocols)
     paper, role = role_of(name, results.config.get("reference"))
-    sheets = results_sheets(here, protocols, summaries, comparison)
+    sheets, unmeasured = results_sheets(here, protocols, summaries, comparison)
     reported: dict[str, Any] = {}
     if comparison is not None:
         notes += comparison.missing
@@ -138,7 +143,10 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         paper=references()[paper].short if paper else "",
         role=role,
         notes=notes,
+        best=_best(statistics) if statistics is not None else "",
+        card=card(results, summaries[0]),
         sheets=sheets,
+        unmeasured=unmeasured,
         charts={**chart_data(protocols, summaries), "others": sheets[0].others()},
         ranks=_ranks(statistics) if statistics is not None else None,
         failures=failures_sheet(protocols),
@@ -148,6 +156,23 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         config=(results.folder / "config.yaml").read_text(encoding="utf-8", errors="replace"),
         **reported,
     )
+
+
+def _best(statistics: Statistics) -> str:
+    """Which method is best over all cells, and which are not told apart from it, in a sentence."""
+    ranks = statistics.ranks.sort_values()
+    if len(ranks) < 2:
+        return ""
+    best, others = str(ranks.index[0]), len(ranks) - 1
+    pairs = statistics.pairs[statistics.pairs["dataset"] == ALL]
+    with_it = pairs[(pairs["method"] == best) | (pairs["baseline"] == best)]
+    apart = int((with_it["p_holm"] < LEVEL).sum())
+    first = f"{as_written(best)} has the best mean rank by {statistics.measured}"
+    if apart == others:
+        return f"{first}, and is told apart from {'the other' if others == 1 else 'every other'} method."
+    alike = others - apart
+    verb = "is" if alike == 1 else "are"
+    return f"{first}; {alike} of {plural(others, 'other method')} {verb} not told apart from it."
 
 
 def _sweep_notes(protocols: Protocols) -> list[str]:

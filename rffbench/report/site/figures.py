@@ -10,6 +10,7 @@ import pandas as pd
 import vl_convert
 from markupsafe import Markup
 
+from rffbench.io.text import printable
 from rffbench.report.site.standing import BETTER, WORSE, Standing
 
 TEXT, GRID = "currentColor", "#80808060"
@@ -23,7 +24,7 @@ SILENT: dict[str, Any] = {"aria": False, "clip": True}
 
 def strips(standings: Sequence[Standing], baseline: str) -> Markup:
     """A line for each map: its median ratio of test errors with the interval, and a dot for every dataset."""
-    order = [each.method for each in standings]
+    order = [printable(each.method) for each in standings]
     medians = pd.DataFrame([
         {"map": each.method, "ratio": each.ratio, "low": each.low, "high": each.high, "verdict": each.verdict}
         for each in standings
@@ -48,7 +49,7 @@ def strips(standings: Sequence[Standing], baseline: str) -> Markup:
 def by_dataset(rows: Sequence[dict[str, Any]], baseline: str) -> Markup:
     """One map on every dataset: the ratio of test errors, with keys dataset, ratio, low, high and verdict."""
     table = pd.DataFrame(list(rows))
-    order = list(table["dataset"])
+    order = [printable(name) for name in table["dataset"]]
     y = alt.Y("dataset:N", sort=order, title=None)
     x = alt.X("ratio:Q", scale=_log(table["ratio"]), title=f"test error over that of {baseline}")
     kinds = {BETTER: COLORS["better"], WORSE: COLORS["worse"], "not told apart": COLORS["same"]}
@@ -69,8 +70,9 @@ def curves(cells: pd.DataFrame, named: Sequence[str], metric: str, constant: flo
     palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#9a7d0a", "#56b4e9"]
     x = alt.X("columns:Q", scale=alt.Scale(type="log", base=2), title="columns")
     y = alt.Y("error:Q", scale=alt.Scale(type="log", nice=False, padding=8), title=metric)
-    others = cells[~cells["map"].isin(named)]
-    mine = cells[cells["map"].isin(named)]
+    named = [printable(name) for name in named]
+    cells = cells.assign(map=cells["map"].map(printable))
+    others, mine = cells[~cells["map"].isin(named)], cells[cells["map"].isin(named)]
     color = alt.Color("map:N", scale=alt.Scale(domain=list(named), range=palette[: len(named)]), title=None)
     layers = [
         alt.Chart(others)
@@ -85,7 +87,7 @@ def curves(cells: pd.DataFrame, named: Sequence[str], metric: str, constant: flo
 def ranks(means: pd.Series, joined: Sequence[tuple[int, int]]) -> Markup:
     """The critical-difference diagram: each method at its mean rank, 1 is best; a bar joins methods that are not told
     apart. ``joined`` has the first and last of each bar, in the order of ``means``."""
-    order = [str(name) for name in means.index]
+    order = [printable(str(name)) for name in means.index]
     dots = pd.DataFrame({"map": order, "rank": means.to_numpy()})
     bars = pd.DataFrame([
         {"map": order[at], "low": means.iloc[first], "high": means.iloc[last], "bar": number}
@@ -118,9 +120,12 @@ def _svg(*layers: alt.Chart, height: int, shows: str) -> Markup:
     axis = {"labelColor": TEXT, "titleColor": TEXT, "gridColor": GRID, "domainColor": TEXT, "tickColor": TEXT,
             "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 220}  # fmt: skip
     legend = {"labelColor": TEXT, "titleColor": TEXT, "orient": "top", "labelFontSize": 12, "titleFontSize": 12}
+    for layer in layers:
+        names = layer.data.select_dtypes(exclude="number")
+        layer.data[names.columns] = names.map(printable)  # Vega's fonts abort at a control character
     chart = alt.layer(*layers).properties(width=WIDTH, height=height, background="transparent")
     spec = chart.configure_view(stroke=None).configure_axis(**axis).configure_legend(**legend).to_dict()
     drawn = vl_convert.vegalite_to_svg(spec)
     _, _, inside = drawn.partition("<svg ")
-    label = Markup.escape(shows)
+    label = Markup.escape(printable(shows))
     return Markup('<svg role="img" aria-label="{}" {}').format(label, Markup(inside))

@@ -106,10 +106,11 @@ def _over_baseline(rows: pd.DataFrame, baseline: str) -> pd.Series:
 
 
 def at_equal_cost(part: Part, of: Cost) -> View | None:
-    """The part's maps for what RFF with its budget of columns costs; None where costs were not measured."""
-    if not part.baseline or of not in part.rows or part.rows[of].isna().all():
+    """The part's maps for what RFF with its budget of columns costs; None where costs were not measured, or no dataset
+    has a unit for gains."""
+    known = {name: each for name, each in references().items() if each.is_usable and name in part.datasets}
+    if not known or not part.baseline or of not in part.rows or part.rows[of].isna().all():
         return None
-    known = references()
     maps = part.rows[part.rows["method"].map(part.is_map).astype(bool)]
     costs = maps[[*CELL, of]].rename(columns={of: "cost"}).dropna()
     found = at_cost(maps, costs, known, part.columns, part.baseline).trials

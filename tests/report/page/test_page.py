@@ -164,10 +164,28 @@ def test_a_cell_has_measured_beside_reported_with_the_intervals_and_a_link_of_it
     assert list(results.all("tr", id="results:mine:eeg:2d:surrogate-RFF"))
 
 
-def test_what_was_reported_and_not_measured_is_in_the_table_too(page):
-    rows = [row for row in html.table(sheet(page, "Results")) if row["verdict"].text == "not measured"]
+def test_what_was_reported_and_not_measured_is_one_line_that_opens(page):
+    assert "not measured" not in {row["verdict"].text for row in html.table(sheet(page, "Results"))}
+    (folded,) = (each for each in page.all("details", class_="folded") if "not measured" in each.one("summary").text)
+    assert folded.one("summary").text == "20 reported cells were not measured"
+    rows = html.table(sheet(folded, "Not measured"))
     assert {row["s"].text for row in rows} == {"8d", "16d", "32d", "64d", "128d"}
-    assert {row["measured"].text for row in rows} == {"–"}
+    assert len(rows) == 20
+
+
+def test_figures_come_before_tables(page):
+    (experiment,) = page.all("details", class_="experiment")
+    order = [
+        each.attributes["class"] for each in experiment.all() if each.attributes.get("class") in ("figures", "sheet")
+    ]
+    assert order[0] == "figures"
+    assert order.count("figures") == 1
+
+
+def test_without_a_paper_it_begins_with_the_method_that_is_best(tmp_path):
+    page = made(pages.write(tmp_path / "mine"))
+    said = page.one("p", class_="said").text
+    assert said.startswith("surrogate-RFF has the best mean rank by test accuracy")
 
 
 def test_cells_sort_by_numbers_not_by_their_text(page):
@@ -300,6 +318,10 @@ def test_a_folder_of_folders_has_an_overview_that_leads_to_each(tmp_path):
         "results:two",
     ]
     assert (tmp_path / "report.html").exists()
+    cards = list(page.one("ul", class_="cards").all("li"))
+    assert [card.one("a").attributes["href"] for card in cards] == ["#results:one", "#results:two"]
+    assert all(card.one("img").attributes["src"].startswith("data:image/svg+xml") for card in cards)
+    assert all(card.one("p").text for card in cards)
 
 
 def test_a_paper_has_a_verdict_on_top_by_what_reproduces_it_and_the_rest_is_apart(tmp_path):

@@ -23,6 +23,7 @@ from rffbench.report.site.export import bencheval
 from rffbench.report.site.parts import Part, own_parts
 from rffbench.report.site.standing import ALIKE, BETTER, WORSE, at_columns, told_apart
 from tests.helpers import html
+from tests.helpers import pages as pages_of_report
 from tests.helpers import report_log as log
 
 DATASETS = ("eeg", "magic04", "letter", "kin8nm")
@@ -262,6 +263,18 @@ def test_own_results_of_one_dataset_are_shown_and_nothing_is_said_of_others(tmp_
 def test_own_results_without_random_fourier_features_say_so(tmp_path):
     write_site(tmp_path / "site", [own(tmp_path / "mine", methods=("QMC",))])
     assert "There are no random Fourier features among these results" in (tmp_path / "site" / "index.html").read_text()
+
+
+@pytest.mark.usefixtures("few")
+def test_hostile_names_stay_text(tmp_path):
+    hostile = pages_of_report.write_hostile(tmp_path / "hostile")
+    write_site(tmp_path / "site", [hostile])
+    for path, page in pages(tmp_path / "site").items():
+        assert {each.tag for each in page.all()}.isdisjoint({"b", "iframe"}), path
+        assert not [each for each in page.all("script") if "alert" in each.text], path
+        assert "\x1b" not in path.read_text()
+        assert "\u202e" not in path.read_text()
+    assert all("/" not in row["map"][1] and ".." not in row["map"][1] for row in packed(tmp_path / "site"))
 
 
 def test_own_losses_are_those_of_the_trials(tmp_path):
