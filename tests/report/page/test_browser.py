@@ -7,9 +7,10 @@ import shutil
 import pytest
 
 from rffbench.io.text import printable
-from rffbench.report.board.page import sections, write_html
+from rffbench.report.board.page import write_html
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
+from studies.board.page import sections
 from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
