@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rffbench.data import Dataset, Split
+    from rffbench.papers import Reference
     from rffbench.report.frame import Protocols
     from rffbench.report.text_table import Table
     from rffbench.trials.metrics import Metric
@@ -330,6 +331,38 @@ class Results:
         """The feature map of a method: its ``name``, "none" of a learner without a map, and its options."""
         return self._protocols[0][1].grid.features(method)
 
+    @cached_property
+    def reported(self) -> Reported:
+        """What the config's ``reference`` reports. ConfigError if it names none, or one without numbers."""
+        import pandas as pd
+
+        from rffbench.papers import references
+
+        found = self._reference
+        if found is None or found.table is None:
+            tables = [name for name, reference in references().items() if reference.table]
+            where = self.folder / "config.yaml"
+            raise ConfigError(f"{where}: names no reference with numbers; known: {', '.join(tables)}")
+        called = pd.DataFrame([*found.datasets.items()], columns=["dataset", "paper_dataset"])
+        numbers = called.merge(found.numbers(), on="paper_dataset")
+        usual = {name: found.table.metric or self.score(name).name for name in called["dataset"]}
+        numbers["metric"] = numbers["metric"].fillna(numbers["dataset"].map(usual))
+        columns = ["dataset", "method", "multiple", "n_features", "metric", "reported", "reported_std", "tolerance"]
+        here = numbers.loc[numbers["absent"] == "", numbers.columns.intersection(columns)]
+        return Reported(found.citation, found.difference_unit, here.reset_index(drop=True))
+
+    @property
+    def as_stated(self) -> bool:
+        """Whether the config is the protocol that the text of its reference states."""
+        return self._reference is not None and self._protocols[0][1].grid.states(self._reference.stated)
+
+    @cached_property
+    def _reference(self) -> Reference | None:
+        from rffbench.papers.recorded import find_reference
+
+        name = self.config.get("reference")
+        return find_reference(name, self.folder).called_as_in(self.methods) if name else None
+
     def refit(self, dataset: str, method: str, n_features: int, trial: int) -> tuple[Split, Any]:
         """The rows of a trial and its feature map, fitted to the training rows again, from the same random numbers.
 
@@ -477,6 +510,18 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The numbers of a reference, which ``citation`` names. ``numbers`` has a row per cell that can be measured here,
+    with the names of datasets and methods that the config has: dataset, method, multiple, n_features (missing where the
+    reference has none), metric, reported, reported_std and tolerance. ``unit`` is that of tolerances: points, or % of
+    the reported number."""
+
+    citation: str
+    unit: str
+    numbers: pd.DataFrame
 
 
 @dataclass(frozen=True, repr=False)

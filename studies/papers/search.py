@@ -20,14 +20,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rffbench.arguments.seeds import stream
-from rffbench.errors import ConfigError, ResultsError, RffbenchError
-from rffbench.papers import Reference, load_reference, references
-from rffbench.papers import Table as PaperTable
-from rffbench.report.claims import paper_name
-from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, load_protocols
-from rffbench.report.text_table import Table
+import rffbench
+from rffbench import Results, Table
+from rffbench.errors import ResultsError, RffbenchError
+from rffbench.stats import stream
 from studies.papers import RESULTS
 
 ALL = "all datasets"
@@ -49,20 +45,21 @@ class Search:
     """
 
     title: str
-    reference: Reference
+    citation: str
+    unit: str
     axes: list[str]
     ranking: pd.DataFrame
     left_out: list[str]
 
     def to_csv(self) -> str:
         """The text of search.csv."""
-        return csv_frame(self.ranking).to_csv(index=False, lineterminator="\n", float_format="%.6g")
+        return self.ranking.to_csv(index=False, lineterminator="\n", float_format="%.6g")
 
     def table(self) -> Table:
         """The table of the nearest ``SHOWN`` protocols of each dataset, and of the stated protocol at any rank."""
         table = Table(
-            f"{self.title}: protocols by distance to {self.reference.citation}",
-            ["dataset", "rank", *self.axes, f"distance ({self.reference.difference_unit})", "95 %", "first"],
+            f"{self.title}: protocols by distance to {self.citation}",
+            ["dataset", "rank", *self.axes, f"distance ({self.unit})", "95 %", "first"],
         )
         for dataset, ranked in self.ranking.groupby("dataset", sort=False):
             for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
@@ -86,8 +83,8 @@ class Search:
         return table
 
 
-def search(protocols: Protocols) -> Search:
-    """Rank the protocols of one experiment (:func:`rffbench.report.frame.load_protocols`).
+def search(results: Results) -> Search:
+    """Rank the protocols of one experiment.
 
     On every dataset, protocols are ranked by the cells that all of them have. Protocols with too few cells, so that
     less than half of the cells would be common, are left out, with a note. The distance over all datasets is the root
@@ -96,27 +93,21 @@ def search(protocols: Protocols) -> Search:
     Raises NoSweep if nothing was swept, ConfigError if the config names no reference with numbers, ResultsError if no
     reported cell was measured.
     """
-    results = protocols[0][1]
+    protocols = results.protocols
     axes = list(protocols[0][0])
     where = results.folder / "config.yaml"
     if not axes:
         raise NoSweep(f"{where}: sweeps nothing; a search is over the protocols of an experiment with sweep")
-    tables = [name for name, reference in references().items() if reference.table]
-    name = results.config.get("reference")
-    if not name or (reference := load_reference(name).called_as_in(results.methods)).table is None:
-        raise ConfigError(f"{where}: names no reference with numbers to search by; known: {', '.join(tables)}")
     labels = [tuple(labels.values()) for labels, _ in protocols]
-    stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.grid.states(reference.stated)}
-    numbers, measured = reference.numbers(), _measured(reference.table, protocols)
-    if reference.table.metrics:  # by the first
-        numbers = numbers[numbers["metric"] == next(iter(reference.table.metrics))]
+    stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.as_stated}
+    reference, measured = results.reported, _measured(results)
     parts: dict[str, pd.DataFrame] = {}
     distances: dict[str, pd.DataFrame] = {}
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
-        reported = numbers[(numbers["paper_dataset"] == reference.datasets.get(dataset)) & (numbers["absent"] == "")]
+        reported = reference.numbers[reference.numbers["dataset"] == dataset]
         here = measured[measured["dataset"] == dataset]
-        scores = dict(zip(labels, _differences(reference.table, reported, here, len(protocols)), strict=True))
+        scores = dict(zip(labels, _differences(reference.unit, reported, here, len(protocols)), strict=True))
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
         if not cells:
             left_out.append(f"{dataset}: no cell that is both measured and reported.")
@@ -127,40 +118,40 @@ def search(protocols: Protocols) -> Search:
         trials = max(len(table) for table in kept.values())
         parts[dataset] = _ranked(distances[dataset], dataset, len(cells), trials, stated, axes)
     if not parts:
-        raise ResultsError(f"{where}: no cell of {name} is measured: {' '.join(left_out)}")
+        raise ResultsError(f"{where}: no cell of {results.config['reference']} is measured: {' '.join(left_out)}")
     if len(parts) > 1:
         parts[ALL] = _overall(distances, parts, stated, axes)
-    return Search(results.title, reference, axes, pd.concat(parts.values(), ignore_index=True), left_out)
+    ranking = pd.concat(parts.values(), ignore_index=True)
+    return Search(results.title, reference.citation, reference.unit, axes, ranking, left_out)
 
 
-def _measured(table: PaperTable, protocols: Protocols) -> pd.DataFrame:
-    """Every trial with a score: protocol (its number), dataset, trial, multiple, n_features, the paper's name of the
-    method, measured. One frame for all protocols is much faster to join and select than one for each."""
+def _measured(results: Results) -> pd.DataFrame:
+    """Every trial with a score: protocol (its number), dataset, trial, multiple, n_features, method without what
+    its label adds in brackets, measured. The score is the first metric that is reported. One frame for all protocols is
+    much faster to join and select than one for each."""
+    metrics = results.reported.numbers.groupby("dataset")["metric"].first()
     parts = []
-    for place, (_, results) in enumerate(protocols):
-        trials = results.trials[["dataset", "trial", "multiple", "n_features", "method"]].assign(
+    for place, (_, each) in enumerate(results.protocols):
+        trials = each.trials[["dataset", "trial", "multiple", "n_features", "method"]].assign(
             protocol=place, measured=np.nan
         )
-        score = table.metric or next(iter(table.metrics), None)
-        scores = {dataset: score or results.score(dataset).name for dataset in results.datasets}
-        for name in dict.fromkeys(scores.values()):
-            here = trials["dataset"].isin([dataset for dataset, score in scores.items() if score == name])
-            trials["measured"] = trials["measured"].where(~here, results.trials[name])
+        for name in metrics.unique():
+            here = trials["dataset"].map(metrics) == name
+            trials["measured"] = trials["measured"].where(~here, each.trials.get(name))
         parts.append(trials)
     every = pd.concat(parts, ignore_index=True).dropna(subset=["measured"])
-    return every.assign(method=every["method"].map(paper_name))
+    return every.assign(method=every["method"].str.replace(r" \([^()]*\)$", "", regex=True))
 
 
-def _differences(
-    table: PaperTable, reported: pd.DataFrame, measured: pd.DataFrame, count: int
-) -> Iterator[pd.DataFrame]:
+def _differences(unit: str, reported: pd.DataFrame, measured: pd.DataFrame, count: int) -> Iterator[pd.DataFrame]:
     """For each of ``count`` protocols, measured less reported on one dataset: one row per trial, one column per cell
     (multiple, method) that the protocol has."""
+    reported = reported[reported["metric"] == reported["metric"].head(1).squeeze()]
     sizes = [name for name in ("multiple", "n_features") if reported[name].notna().any()]
     keys = [*sizes[:1], "method"]
     both = measured.merge(reported[[*keys, "reported"]], on=keys)
     both["difference"] = both["measured"] - both["reported"]
-    if table.tolerance_unit == "percent":
+    if unit == "%":
         both["difference"] *= 100 / both["reported"]
     every = both.pivot_table(index=["protocol", "trial"], columns=keys, values="difference")
     values = every.to_numpy(float)
@@ -233,7 +224,7 @@ def write(folders: Iterable[Path] = ()) -> list[Search]:
     that have a search.md."""
     found = []
     for folder in folders or sorted(path.parent for path in RESULTS.glob("*/search.md")):
-        found.append(search(load_protocols(folder)))
+        found.append(search(rffbench.load(folder)))
         (folder / "search.csv").write_text(found[-1].to_csv(), encoding="utf-8")
         (folder / "search.md").write_text(found[-1].table().to_markdown(), encoding="utf-8")
     return found

@@ -23,14 +23,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from tqdm import tqdm
 
-from rffbench.arguments.seeds import generator, stream
-from rffbench.config.loading import load_experiment
-from rffbench.features.base import fitted
-from rffbench.papers import load_reference
-from rffbench.report.frame import load_protocols
-from rffbench.solvers.ridge.fold_statistics import fold_bounds
-from rffbench.trials.problem import Problem
-from rffbench.trials.spec import TrialSpec
+import rffbench
+from rffbench import Results
+from rffbench.stats import generator, stream
 from studies.papers import RESULTS
 
 NAME, PROTOCOL = "protocol-search-accuracy", "samples by mapstd, 2σ², accuracy, 5 folds"
@@ -46,40 +41,43 @@ def main() -> None:
     parser.add_argument("--trials", type=int, help="only the first so many [default: all that the config has]")
     given = parser.parse_args()
     folder = RESULTS / NAME
-    kept = next(results for labels, results in load_protocols(folder) if PROTOCOL in labels.values())
-    known = kept.trials.set_index([*CELL, "trial"])["accuracy"]
+    results = measured()
+    trials = results.trials.sort_values("trial", kind="stable")
+    trials = trials[trials["trial"] < (given.trials or np.inf)]
+    trials = pd.concat(of for _, of in trials.groupby("dataset", sort=False))
     rows = []
-    for spec in tqdm([each for each in specs() if given.trials is None or each.trial < given.trials]):
-        cell = (spec.dataset, spec.multiple, spec.method, spec.trial)
-        accuracies = measure(spec)
-        if accuracies[CHOICES[0]] != known[cell]:
-            raise SystemExit(f"{spec.label}: {accuracies[CHOICES[0]]} here, {known[cell]} in {folder}")
-        rows.append([*cell, *(accuracies[choice] for choice in CHOICES)])
+    for trial in tqdm(trials.to_dict("records")):
+        accuracies = measure(results, trial["dataset"], trial["method"], trial["n_features"], trial["trial"])
+        if accuracies[CHOICES[0]] != trial["accuracy"]:
+            raise SystemExit(f"{accuracies[CHOICES[0]]} here, in {folder} {trial}")
+        rows.append([*(trial[name] for name in (*CELL, "trial")), *(accuracies[choice] for choice in CHOICES)])
     table = pd.DataFrame(rows, columns=[*CELL, "trial", *(", ".join(map(str, choice)) for choice in CHOICES)])
     table.to_csv(folder / "folds.csv", index=False, lineterminator="\n")
     (folder / "folds.md").write_text(page(table))
 
 
-def specs() -> list[TrialSpec]:
+def measured() -> Results:
     """The trials of PROTOCOL."""
-    protocols = load_experiment(NAME).protocols()
-    one = next(experiment for labels, experiment in protocols if PROTOCOL in labels.values())
-    return one.grid()
+    protocols = rffbench.load(RESULTS / NAME).protocols
+    return next(results for labels, results in protocols if PROTOCOL in labels.values())
 
 
-def measure(spec: TrialSpec) -> dict[tuple[Any, ...], float]:
+def measure(results: Results, dataset: str, method: str, n_features: int, trial: int) -> dict[tuple[Any, ...], float]:
     """The test accuracy of a trial in % by each of CHOICES."""
-    problem = Problem.of(spec)
-    split = problem.split
-    features = fitted(problem.features(spec), split.X_train, problem.targets)
+    split, features = results.refit(dataset, method, n_features, trial)
     Z, Z_test = features.transform(np.asarray(split.X_train)), features.transform(np.asarray(split.X_test))
-    y, y_test, lambdas = np.asarray(split.y_train), split.y_test, sorted(spec.solver["lambda"])
+    y, y_test, lambdas = (
+        np.asarray(split.y_train),
+        split.y_test,
+        sorted(results.setting("solver", dataset, method)["lambda"]),
+    )
     gram, accuracies = Z.T @ Z, {}
     on_test = [100 * float(np.mean(right)) for right in _right(gram, Z, y, Z_test, y_test, lambdas)]
-    rng = generator(stream("fold choices", spec.dataset, spec.trial), "rows")
+    rng = generator(stream("fold choices", dataset, trial), "rows")
     orders = {"as they come": np.arange(len(y)), "drawn anew": rng.permutation(len(y))}
     for folds, rows in product(FOLDS, ROWS):
-        bounds, right = fold_bounds(len(y), folds), []
+        sizes = [len(each) for each in np.array_split(np.arange(len(y)), folds)]
+        bounds, right = [0, *np.cumsum(sizes)], []
         for fold in range(folds):
             held = orders[rows][bounds[fold] : bounds[fold + 1]]
             rest = np.setdiff1d(np.arange(len(y)), held)
@@ -108,11 +106,9 @@ def _right(
 
 def page(table: pd.DataFrame) -> str:
     """Each combination's distance on each dataset and on both, nearest first."""
-    reference = load_reference("liu2020-table3")
-    reported = reference.numbers().set_index(["paper_dataset", "multiple", "method"])["reported"]
+    reported = rffbench.load(RESULTS / NAME).reported.numbers.set_index(CELL)["reported"]
     means = table.drop(columns="trial").groupby(CELL).mean()
-    paper = [reported[reference.datasets[dataset], multiple, method] for dataset, multiple, method in means.index]
-    squares = means.sub(paper, axis=0) ** 2
+    squares = means.sub(reported[means.index], axis=0) ** 2
     by_dataset = squares.groupby("dataset").mean()
     distances = (pd.concat([by_dataset, by_dataset.mean().to_frame("both").T]) ** 0.5).T
     farther = distances - distances.iloc[0]

@@ -2,16 +2,19 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import rffbench
 from rffbench import report
 from rffbench.config.experiment import Experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import load_reference
-from studies.papers.search import ALL, NoSweep, search, write
+from studies.papers import search as searching
+from studies.papers.search import ALL, NoSweep, Search, write
 from tests.helpers import report_log as log
 
 REPORTED = load_reference("liu2020-table3").numbers().set_index(["paper_dataset", "multiple", "method"])["reported"]
@@ -38,6 +41,10 @@ def protocol(offsets, dataset="eeg", sizes=(1, 2), methods=("RFF", "surrogate-RF
 
 def joined(*parts):
     return replace(parts[0], trials=pd.concat([part.trials for part in parts], ignore_index=True))
+
+
+def search(protocols) -> Search:
+    return searching.search(rffbench.Results(Path("run"), protocols))
 
 
 def ranked(protocols, dataset="eeg"):

@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from rffbench.trials.single import run_trial
+import rffbench
 from studies.papers import RESULTS
 from studies.papers.liu2020 import fold_choices
-from tests.helpers.small_trials import spec
 
 
 def test_the_distances_of_fold_choices_are_those_of_its_trials():
@@ -13,10 +12,12 @@ def test_the_distances_of_fold_choices_are_those_of_its_trials():
     assert fold_choices.page(pd.read_csv(folder / "folds.csv")) == (folder / "folds.md").read_text()
 
 
-def test_fold_choices_finds_the_accuracy_of_the_solver_and_what_another_choice_would_give(embedded, one_thread):
+def test_fold_choices_finds_the_accuracy_of_the_solver_and_what_another_choice_would_give(tmp_path, one_thread):
     solver = {"name": "ridge", "lambda": [1e-3, 1.0, 1e3], "folds": 5, "scoring": "accuracy", "lambda_scale": 1}
-    one = spec(n_features=4, solver=solver)
-    found = fold_choices.measure(one)
+    config = {"name": "tiny", "datasets": ["breast-cancer"], "preprocess": "minmax", "n_features": [4], "trials": 1,
+              "methods": {"RFF": {"features": "fourier"}}, "solver": solver}  # fmt: skip
+    results = rffbench.run(config, results=tmp_path, executor="serial", progress=False)
+    found = fold_choices.measure(results, "breast-cancer", "RFF", 4, 0)
     assert len(found) == len(fold_choices.CHOICES) == 24
-    assert found[fold_choices.CHOICES[0]] == run_trial(one).metrics["accuracy"]
+    assert found[fold_choices.CHOICES[0]] == results.trials["accuracy"].item()
     assert len(set(found.values())) > 1
