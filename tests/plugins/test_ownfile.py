@@ -62,9 +62,9 @@ def test_a_key_depends_on_the_source_and_not_on_where_the_file_lies(tmp_path):
     assert key_of(write(tmp_path / "a", MINE + "# edited\n")) != key_of(write(tmp_path / "b/c"))
 
 
-def test_a_built_in_map_s_key_is_what_it_was(tmp_path):
+def test_the_key_of_a_built_in_map_has_no_source(tmp_path):
     spec = load_experiment(write(tmp_path)).grid()[0]
-    assert (spec.method, "source" in spec.to_dict()) == ("RFF", False)
+    assert (spec.method, spec.to_dict()["source"]) == ("RFF", None)
 
 
 def test_parameters_may_stand_with_the_name(tmp_path):
