@@ -1,8 +1,9 @@
 """trials.jsonl: the append-only log of a results folder.
 
 A large log can be stored compressed: ``xz -9 results/NAME/trials.jsonl`` makes it trials.jsonl.xz, which is read
-wherever a log is read. A run never writes to the compressed part: it appends to a trials.jsonl beside it. In a folder
-with both, the rows of trials.jsonl.xz come first.
+wherever a log is read. A run never writes to a compressed part: it appends to a trials.jsonl beside it, and the next
+part that is compressed is called trials-0002.jsonl.xz. A repository then grows by what was measured. The rows of the
+parts come first, in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ Cell: TypeAlias = tuple[str, str, int, int]
 
 ASIDE = "trials.aside.jsonl"  # keeps rows that no longer count
 DAMAGED = "trials.damaged"  # keeps a last line that is whole but not JSON
+PART = "-[0-9][0-9][0-9][0-9]"  # of the names of compressed parts from the second on, as a pattern
 CHUNK = 1 << 20  # bytes read at a time
 MOST_PACKED = 1000  # times its own size that a packed log can hold; real ones hold 10 to 25 times
 MOST_IDLE = 1_000_000  # lines without a row
@@ -40,10 +42,10 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def each_row(path: Path, left_out: Callable[[str], object] | None = None, other_keys: bool = False) -> Iterator[Row]:
-    """The rows of a trials.jsonl in order, after those of a trials.jsonl.xz in its folder; no rows without a file.
+    """The rows of a trials.jsonl in order, after those of its compressed parts; no rows without a file.
 
     A last line that is not JSON was cut off by a crash and is dropped. Any other bad line raises ResultsError
-    with the file and the line number, counted within the (unpacked) file, and so does a damaged trials.jsonl.xz, a line
+    with the file and the line number, counted within the (unpacked) file, and so does a missing or damaged part, a line
     of more than `LONGEST` bytes, or a file that is no log, because it has no rows for many lines or unpacks to far more
     than rows do. So does a row whose key is not that of its fields, unless rows with ``other_keys`` are wanted. With
     ``left_out``, this function is called with the message instead, and the readable rows are returned.
@@ -52,7 +54,10 @@ def each_row(path: Path, left_out: Callable[[str], object] | None = None, other_
     processor (the goal is 4 s), of which 0.8 s are for reading and checking rows, and 0.3 s for their keys. With orjson
     it takes 2.9 s.
     """
-    for file in (_compressed(path), path):
+    parts = _parts(path)
+    if missing := _missing(parts):
+        _refuse(f"{missing}: is missing, and later parts of the log are there; put it back", left_out)
+    for file in parts:
         try:
             yield from _rows(file, left_out, other_keys)
         except ResultsError as error:
@@ -77,8 +82,22 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 def log_files(folder: Path) -> list[Path]:
     """The files that hold the log of a results folder, in the order of their rows; empty if nothing was run."""
-    path = folder / "trials.jsonl"
-    return [file for file in (_compressed(path), path) if file.exists()]
+    return [file for file in _parts(folder / "trials.jsonl") if file.exists()]
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files of a log in the order of their rows: its compressed parts, then ``path``. The first and the last may be
+    missing."""
+    return [_compressed(path), *sorted(path.parent.glob(f"{path.stem}{PART}{path.suffix}.xz")), path]
+
+
+def _missing(parts: list[Path]) -> Path | None:
+    """The first compressed part that should be before others and is not there."""
+    first, *numbered, path = parts
+    if numbered and not first.exists():
+        return first
+    expected = (path.with_name(f"{path.stem}-{number:04}{first.suffixes[-2]}.xz") for number in range(2, 10_000))
+    return next((each for each, found in zip(expected, numbered, strict=False) if each != found), None)
 
 
 def cell(row: Row) -> Cell:

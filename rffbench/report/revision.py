@@ -8,14 +8,17 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
+from rffbench.execution.log import PART
 from rffbench.execution.migrate import migrate
 from rffbench.report.versions import SOURCE, copy_version
 
-MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # others are derived, except own files
+LOGS = ("trials.jsonl", "trials.jsonl.xz", f"trials{PART}.jsonl.xz")
+MEASURED = ("config.yaml", "manifest.json", *LOGS)  # as patterns; others are derived, except own files
 
 
 @contextmanager
@@ -37,7 +40,7 @@ def results_at(place: str) -> Iterator[Path]:
             copy_version(folder, revision.removeprefix(SOURCE), copy, place)
         else:
             _copy(folder.absolute(), revision, copy, place)
-            for each in sorted({log.parent for log in copy.rglob("trials.jsonl*")}):
+            for each in sorted({log.parent for log in copy.rglob("trials*.jsonl*")}):
                 migrate(each)  # an older commit may have an older format
         yield copy
 
@@ -47,10 +50,9 @@ def revisions(folder: Path) -> list[str]:
     has not changed since. Empty if the folder is not in a git repository."""
     if not folder.is_dir():
         return []
-    logs = [name for name in MEASURED if name.startswith("trials")]
-    listed = _git(folder, "log", "--reverse", "--format=%h", "--diff-filter=AM", "--", *logs)
+    listed = _git(folder, "log", "--reverse", "--format=%h", "--diff-filter=AM", "--", *LOGS)
     hashes = listed.decode().split() if listed else []
-    if hashes and not _git(folder, "status", "--porcelain", "--", *logs):
+    if hashes and not _git(folder, "status", "--porcelain", "--", *LOGS):
         hashes.pop()
     return [f"{folder}@{each}" for each in hashes]
 
@@ -79,7 +81,7 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
         for member in files:
             content = files.extractfile(member) if member.isfile() else None
             name = PurePosixPath(member.name)
-            if content is not None and (name.name in MEASURED or name.suffix == ".py"):
+            if content is not None and (any(fnmatch(name.name, each) for each in MEASURED) or name.suffix == ".py"):
                 target = copy / member.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content.read())

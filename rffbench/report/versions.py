@@ -43,7 +43,7 @@ def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
     version = [*counts][int(number) - 1]
     copy.mkdir(parents=True)
     for file in folder.iterdir():  # config.yaml, and the users' own files beside it
-        if file.is_file() and not file.name.startswith("trials."):
+        if file.is_file() and not file.name.startswith(("trials.", "trials-")):
             shutil.copyfile(file, copy / file.name)
     with (copy / "trials.jsonl").open("w", encoding="utf-8") as log:
         for row, aside in _rows(folder):

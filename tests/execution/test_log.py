@@ -331,6 +331,29 @@ def test_what_xz_appends_to_a_compressed_log_is_read(tmp_path):
     assert [each["trial"] for each in read_rows(path)] == [0, 1, 2, 3]
 
 
+def test_a_run_adds_parts_to_a_compressed_log_and_leaves_those_before_as_they_are(tmp_path):
+    path = filled(tmp_path)
+    before = compressed(tmp_path).read_bytes()
+    for number, trial in ((2, 3), (3, 4)):
+        with TrialLog(tmp_path) as log:
+            log.append(row(trial=trial))
+        path.with_name(f"trials-{number:04}.jsonl.xz").write_bytes(lzma.compress(path.read_bytes()))
+        path.unlink()
+    with TrialLog(tmp_path) as log:
+        log.append(row(trial=5))
+    assert [each["trial"] for each in read_rows(path)] == [0, 1, 2, 3, 4, 5]
+    names = ["trials.jsonl.xz", "trials-0002.jsonl.xz", "trials-0003.jsonl.xz", "trials.jsonl"]
+    assert [file.name for file in log_files(tmp_path)] == names
+    assert path.with_name("trials.jsonl.xz").read_bytes() == before
+    for lost in names[:2]:
+        kept = path.with_name(lost).read_bytes()
+        path.with_name(lost).unlink()
+        with pytest.raises(ResultsError, match=f"{lost}: is missing, and later parts"):
+            read_rows(path)
+        assert [each["trial"] for each in each_row(path, lambda _: None)][-1] == 5
+        path.with_name(lost).write_bytes(kept)
+
+
 def test_a_bad_line_of_a_compressed_log_has_its_line_number(tmp_path):
     path = filled(tmp_path)
     lines = path.read_text().splitlines()

@@ -145,7 +145,7 @@ def _refuse_other_files(folder: Path) -> None:
     """ConfigError for a link, a pipe or a file that --save does not write: a check reads nothing outside the folder."""
     if folder.is_symlink():
         raise ConfigError(f"{folder}: is a link; give the folder itself")
-    known = {CARD, LOG, f"{LOG}.xz", CONFIG, MANIFEST}
+    known = {CARD, CONFIG, MANIFEST}
     for place, folders, names in os.walk(folder):
         for name in (*folders, *names):
             path = Path(place, name)
@@ -154,7 +154,8 @@ def _refuse_other_files(folder: Path) -> None:
         inner = Path(place) == folder / SECONDS
         if others := [each for each in folders if inner or each != SECONDS]:
             raise ConfigError(f"{Path(place, others[0])}: `--save` writes no such folder; leave it out")
-        if others := [each for each in names if each not in known and (inner or not each.endswith(".py"))]:
+        logs = {path.name for path in log_files(Path(place))}
+        if others := [each for each in names if each not in known | logs and (inner or not each.endswith(".py"))]:
             raise ConfigError(f"{Path(place, others[0])}: `--save` writes no such file; leave it out")
     if len(sources := sorted(folder.glob("*.py"))) > 1:
         raise ConfigError(f"{sources[1]}: `--save` writes one .py file, the map's; leave the others out")
