@@ -199,7 +199,7 @@ def cells() -> int:
 
 @cache
 def at_seconds(size: int) -> dict[str, Estimate]:
-    """The gains at the seconds that so many uniform landmarks take, by rule."""
+    """The gains at the seconds that ``size`` uniform landmarks take, by rule."""
     at = measured().at_seconds(size)
     return {rule: percent(each) for rule in rules() if (each := measured().gains_in(at, rule))}
 
