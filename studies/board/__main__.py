@@ -1,7 +1,7 @@
-"""Write the board's page: python -m studies.board [results]
+"""Write the board's tables, figures and rows: python -m studies.board [results]
 
-Writes docs/board/results.md, its figures (results/board/figures) and all trials as one file (results/board), from the
-results folders of the board's parts that there are.
+Writes results/board/tables.md, results/board/figures and all trials as one file, from the results folders of the
+board's parts that there are. `python -m studies.pages` writes docs/board/results.md.
 """
 
 from __future__ import annotations
@@ -12,17 +12,7 @@ from pathlib import Path
 from studies.board.page import ROWS, save_pictures, sections, to_markdown, write_rows
 from studies.board.standing import load_board
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "board" / "results.md"
-TITLE = "# The board\n\n"
-ABOUT = """
-Feature maps of the Gaussian kernel on 28 datasets, by one protocol: what they gain over random Fourier features. The
-questions and the rules were [written down before the run](questions.md). `rffbench board` shows the gains of your own
-run of it, and `rffbench board ./mine.py:MyMap` puts your map [beside some of these](small.md).
-[All trials](../../results/board/{rows}) are one file.
-
-"""
-FIGURES = "../../results/board/figures"
+TABLES = "tables.md"
 
 
 def main(folder: str = "results") -> None:
@@ -30,9 +20,7 @@ def main(folder: str = "results") -> None:
     found = sections(board)
     write_rows(board, board.scores.folder / ROWS)
     save_pictures(found, board.scores.folder)
-    first, rest = to_markdown(found[:1], FIGURES), to_markdown(found[1:], FIGURES)
-    PAGE.write_text(TITLE + first + ABOUT.format(rows=ROWS) + rest, encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    (board.scores.folder / TABLES).write_text(f"# The board\n\n{to_markdown(found)}", encoding="utf-8")
 
 
 if __name__ == "__main__":

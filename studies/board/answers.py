@@ -11,20 +11,15 @@ from rffbench.stats import Number, Summary
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question comes to in words (``said``), the fate of the ``hypothesis``, what the ``moderator`` does.
-    Then the maps' gains by the title of their table, other numbers, and ``notes`` on these; ``waits`` says what is
+    """The maps' gains by the title of their table, other numbers, and ``notes`` on these. ``waits`` says what is
     missing for it to count as an answer."""
 
     number: int
     asked: str
-    said: str = ""
-    hypothesis: str = ""
-    moderator: str = ""
     maps: list[tuple[str, list[Summary]]] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     waits: str = ""
-    changes: str = ""
     strips: tuple[Strips, ...] = ()
 
     def panels(self) -> list[Strips]:
@@ -37,15 +32,6 @@ def strips(title: str, numbers: Sequence[Number], axis: str, band: tuple[float, 
     known = [each for each in numbers if each.datasets]
     return Strips(title, tuple(Strip(each.name, each.values, each.value, each.low, each.high) for each in known),
                   axis, band)  # fmt: skip
-
-
-def correlated(number: Number, called: str, what: str) -> str:
-    """A correlation with a moderator, in words."""
-    if not number.is_apart:
-        return f"No correlation with {called} is seen: {number.said}."
-    return (
-        f"The larger {called}, the {'more' if number.value > 0 else 'less'} {what}: the correlation is {number.said}."
-    )
 
 
 def waiting(answer: Answer, part: str) -> Answer:

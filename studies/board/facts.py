@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 import rffbench
-from rffbench import load_card
-from rffbench.stats import BASELINE, Cost, Summary, cost_ratios, losses, percent, summaries
-from studies.board import confirm_columns, tables
+from rffbench import Table, load_card
+from rffbench.stats import BASELINE, Cost, Number, Summary, cost_ratios, losses, percent, summaries
+from studies.board import confirm_columns, questions, run_tables, solvers, tables
+from studies.board.answers import Answer
 from studies.board.columns import needed_table
 from studies.board.registered import COLUMNS, OF_KERNEL
 from studies.board.standing import Board, load_board, shape
@@ -232,3 +233,61 @@ def seconds_of_small() -> float:
     of_map = same[["feature_s", "fit_s", "predict_s"]].sum(axis=1)
     once = same["bandwidth_s"].where(same["n_features"] == COLUMNS, 0)  # σ is chosen once for all sizes
     return float((of_map + once).sum()) / 2
+
+
+# ---- The page of the board -------------------------------------------------------------------------------------------
+
+
+@cache
+def question(number: int) -> Answer:
+    """What the trials say of one of the five questions."""
+    return questions.ASKED[number - 1](board())
+
+
+def gains_for(number: int, view: int = 0) -> dict[str, Summary]:
+    """The gains that a question is about, by map, in one of its views."""
+    return {each.method: each for each in question(number).maps[view][1]}
+
+
+def waiting() -> list[str]:
+    """What is missing for the questions to have answers."""
+    return [each.waits for each in map(question, range(1, 6)) if each.waits]
+
+
+def number(of_question: int, name: str) -> Number:
+    """A number of a question, by how its name begins."""
+    return next(each for each in question(of_question).numbers if each.name.startswith(name))
+
+
+def with_verdict(found: dict[str, Summary], verdict: str) -> list[str]:
+    return [name for name, each in found.items() if each.verdict == verdict]
+
+
+def bare(table: Table) -> str:
+    """A table without its title and notes."""
+    return "\n".join(line for line in table.to_markdown().splitlines() if line.startswith("|"))
+
+
+@cache
+def before() -> dict[str, Summary]:
+    """The gains at equal seconds by the seconds that were measured before."""
+    earlier = board().before
+    at = earlier.at_cost("fit", COLUMNS) if earlier else None
+    return {each.method: each for each in summaries(at.trials, board().compared)} if at else {}
+
+
+def less_sure(method: str) -> bool:
+    """Whether simulated boards reach false verdicts on a map at equal seconds too often."""
+    return bool(run_tables.less_sure(board(), (method,)))
+
+
+def solver_ratios() -> dict[tuple[str, str], list[float]]:
+    """By an iterative solver and the direct one, its seconds over the direct solve's on each dataset."""
+    return solvers.over_the_direct_solve(board().solvers)
+
+
+def spread(ratios: list[float]) -> str:
+    """The smallest and the largest of those that are known, and on how many datasets none is."""
+    known = [each for each in ratios if np.isfinite(each)]
+    late = len(ratios) - len(known)
+    return f"{min(known):.2g} to {max(known):.2g}" + (f"; not there on {late}" if late else "")

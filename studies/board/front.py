@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rffbench.stats import BASELINE, bootstrap, cost_curves, in_percent, performance_profile
+from rffbench.stats import BASELINE, bootstrap, cost_curves, performance_profile
 from studies.board.registered import COLUMNS, CONFIRMATORY
 from studies.board.standing import Board
 
@@ -76,18 +76,3 @@ def profiles(board: Board) -> pd.DataFrame | None:
         return None
     first = [name for name in (BASELINE, *CONFIRMATORY) if name in reached]
     return performance_profile(reached[[*first, *reached.columns.difference(first)]])
-
-
-def profiles_in_words(board: Board, shares: pd.DataFrame) -> str:
-    """What the profiles are, each map's share within twice the cheapest one's seconds, and which maps were not timed up
-    to `TARGET` columns."""
-    within = shares[shares.index <= 2].iloc[-1].sort_values(ascending=False)
-    said = ", ".join(f"{name} {in_percent(share)}" for name, share in within.items())
-    most = board.costs("fit").dropna().groupby("method")["n_features"].max()
-    short = [f"{name} was timed with at most {size:,} columns" for name, size in most.items() if size < TARGET]
-    less = f" {'; '.join(short)}: with more it might come to that loss on more datasets." if short else ""
-    return (
-        f"The performance profiles (Dolan and Moré 2002) ask how soon a map comes to the loss of RFF with {TARGET:,} "
-        "columns, to within 1 % of a dataset's unit. On every dataset the cheapest map counts as 1. The share of "
-        f"datasets on which a map costs at most twice that: {said}.{less}"
-    )

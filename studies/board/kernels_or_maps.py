@@ -19,7 +19,6 @@ from rffbench.stats import (
     beside,
     by_trial,
     correlation,
-    in_percent,
     loss_name,
     losses,
     mean_of,
@@ -27,8 +26,8 @@ from rffbench.stats import (
     median,
     over_datasets,
 )
-from studies.board.answers import Answer, correlated, strips, waiting
-from studies.board.registered import COLUMNS, OF_GAUSSIAN, OF_KERNEL, TIMES_MEDIAN
+from studies.board.answers import Answer, strips, waiting
+from studies.board.registered import COLUMNS, OF_GAUSSIAN, OF_KERNEL
 from studies.board.standing import Board
 
 DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
@@ -51,18 +50,7 @@ def kernels(board: Board) -> Answer:
     known = at_size[COLUMNS]
     share, without = _shares(known, "share of datasets on which kernels vary more",
                              "the same without the worst kernel and the worst map (exploratory)")  # fmt: skip
-    said = _fate(share)
-    fate = {
-        "Yes": "is confirmed: the interval lies above one half", "No": "is refuted: the interval lies below one half",
-        "Not decided": "is not decided: the interval has one half in it",
-    }[said]  # fmt: skip
-    said += f": kernels vary more on {in_percent(share.value)} of the datasets "
-    said += f"({in_percent(share.low)} to {in_percent(share.high)}). Without the worst kernel and the worst map "
-    said += _on_most(without)
     shares = _at_other_sizes(at_size)
-    for size, (other, _) in shares.items():
-        if _fate(other) != _fate(share):
-            said += f". Exploratory: with {size:,} columns {_on_most(other)}"
     reached = best_scores(board, of_kernels)
     pairs = {name: beside(known[name].then(_log_ratio), reached[name]) for name in known if name in reached}
     called = "between five kernels", "between five maps of the Gaussian kernel"
@@ -75,20 +63,8 @@ def kernels(board: Board) -> Answer:
                *_drawing_together(at_size, called)]  # fmt: skip
     missing = _kernels_to_come(board, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
-    changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
-    times = results.trials.loc[of_kernels.index, TIMES_MEDIAN]
-    at_edge = (times == times.max()).groupby(of_kernels["method"]).mean()
-    if at_edge.max() > 0:
-        changes += (
-            f" Also a wider grid of σ: {at_edge.idxmax()} has the largest value there is in "
-            f"{in_percent(at_edge.max())} of its trials."
-        )
     drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
-    return Answer(
-        5, asked, f"{said}.", f"The hypothesis, that it is so on more than two thirds of the datasets, {fate}.",
-        correlated(moderated, BEST_SCORE, "kernels vary beyond maps"), numbers=numbers,
-        notes=(IS_BEST_SCORE, IS_BETWEEN), waits=waits, changes=changes, strips=(drawn,),
-    )  # fmt: skip
+    return Answer(5, asked, numbers=numbers, notes=(IS_BEST_SCORE, IS_BETWEEN), waits=waits, strips=(drawn,))
 
 
 BEST_SCORE = "the best R² or accuracy"
@@ -193,17 +169,6 @@ def _shares(known: Mapping[str, OfTrials], called: str, without: str) -> tuple[N
         return over_datasets(is_more, lambda each: float(each.mean()), name)
 
     return share(0, called), share(2, without)
-
-
-def _fate(share: Number) -> str:
-    """Whether kernels vary more on most datasets."""
-    return "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
-
-
-def _on_most(share: Number) -> str:
-    """Whether kernels vary more on most datasets, too, in words."""
-    fate = {"Yes": "they do, too", "No": "they do not", "Not decided": "that is not decided"}[_fate(share)]
-    return f"{fate}: {in_percent(share.value)} ({in_percent(share.low)} to {in_percent(share.high)})"
 
 
 def _is_more(first: float, second: float) -> float:

@@ -1,4 +1,4 @@
-"""The board's page as Markdown: which map to use, and how sure that is."""
+"""The board's tables and figures, and all of its trials as one file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from studies.board import front, run_tables, tables
 from studies.board.answers import Answer, gains_in_percent
 from studies.board.questions import answers
 from studies.board.ratios import ratio_table
-from studies.board.registered import COLUMNS, DEVIATIONS, LEFT_OUT
-from studies.board.solvers import in_words, solver_table
+from studies.board.registered import COLUMNS
+from studies.board.solvers import solver_table
 from studies.board.standing import IN_ROWS, PARTS, TIMED, Board
 
 if TYPE_CHECKING:
@@ -39,10 +39,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: sentences, tables and figures under a ``title``."""
+    """Tables and figures under a ``title``."""
 
     title: str
-    said: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
 
@@ -51,44 +50,19 @@ class Section:
 
 
 def sections(board: Board) -> list[Section]:
-    """The page's parts, in order."""
+    """The parts, in order."""
     from rffbench.figures import SCREEN, drawn_in
 
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
-        found_out = answers(board)
-        asked, better = _questions(board, found_out), _verdicts(board)
-    found = [_which(board), _how_far(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1],
-             _chosen(board)]  # fmt: skip
+        asked, better = _questions(board, answers(board)), _verdicts(board)
+    found = [Section("Which map?", tables=[tables.first_lines(board)]), drawn[0], better, _beside(board), *asked,
+             drawn[1], Section("Chosen parameters", tables=[run_tables.chosen(board)])]  # fmt: skip
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
-        found.append(Section("Solvers", in_words(of_solvers), tables=[table]))
-    deviations = Section("Deviations from the registration", list(DEVIATIONS))
-    return [*found, deviations, _failures(board), _where(board)]
-
-
-def _which(board: Board) -> Section:
-    return Section("Which map?", tables=[tables.first_lines(board)])
-
-
-def _how_far(board: Board) -> Section:
-    done = board.progress("board")
-    assert done
-    said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
-    if not done.is_complete:
-        said.append(
-            "The numbers of this page are of these and may change. A map has a verdict at 512 columns once all its "
-            "trials and those of RFF are in, at that size."
-        )
-    said += [f"Left out, so that it counts as not measured here: {why}." for why in board.unread]
-    return Section("How far it has run", said)
-
-
-def _in_short(found_out: Sequence[Answer]) -> Section:
-    said = []
-    for each in found_out:
-        answered = each.said or "No answer yet."
-        said.append(f"{each.number}. {each.asked} {'Not yet complete: ' if each.said and each.waits else ''}{answered}")
-    return Section("The five questions, in short", said)
+        found.append(Section("Solvers", tables=[table]))
+    lost = run_tables.failures(board)
+    found += [Section("Failures", tables=[lost])] if lost else []
+    return [*found, Section("Rows and machine", tables=[run_tables.progress(board), run_tables.runs(board)])]
 
 
 def _front(board: Board) -> Section:
@@ -97,35 +71,24 @@ def _front(board: Board) -> Section:
     rows, axis = front.points(board)
     curves = front.medians(rows)
     figure = front_figure(curves, front.DRAWN, axis)
-    but = "" if axis == "seconds" else ", as seconds have not been measured yet"
-    said = [f"The median over datasets, against {axis}{but}. {front.others(board)}".rstrip()]
     pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
     if front.others(board):
         figure = each_map_figure(curves, BASELINE, axis)
         pictures.append(Picture("board-front-maps", f"Median loss against {axis}, a panel a map.", figure))
     if (shares := front.profiles(board)) is not None:
-        said.append(front.profiles_in_words(board, shares))
         figure = profile_figure(shares, front.DRAWN, front.TARGET)
         pictures.append(Picture("board-profiles", "Performance profiles of seconds, a line a map.", figure))
-    return Section("Loss against cost", said, pictures=pictures)
+    return Section("Loss against cost", pictures=pictures)
 
 
 def _verdicts(board: Board) -> Section:
-    said = [
-        "The dataset is the unit: a map has one gain on each, the mean over its trials. The gain is (L_RFF − L_map) / "
-        "(L_constant − L_ref), L the test error, for w8a the balanced error, for a regression the mean squared error."
-    ]
     found = [tables.verdicts(board), tables.by_columns(board)]
     maps = board.at_each_size.get(COLUMNS)
     panels = [gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)] if maps else []
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
-    said.append(
-        tables.AT_COST if by_cost else
-        "Seconds and memory have not been measured yet: gains at equal cost will follow."
-    )  # fmt: skip
     by_lambdas = tables.by_lambdas(board)
     shown = [*found, *by_cost, *([by_lambdas] if by_lambdas else []), *run_tables.calibrations(board)]
-    return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
+    return Section("Better than RFF, the same, or worse", shown, _of_strips("board-gains", panels))
 
 
 def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
@@ -134,13 +97,8 @@ def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
         shown = tables.answer_tables(answer)
         if answer.number == 5 and (of_kernels := tables.kernels_by_columns(board)):
             shown.append(of_kernels)
-        said = []
-        if answer.waits:
-            said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")
-        changes = f"What would change it: {answer.changes}" if answer.changes else ""
-        said += [each for each in (answer.said, answer.hypothesis, answer.moderator, changes) if each]
         drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
-        found.append(Section(f"Question {answer.number}: {answer.asked}", said, shown, drawn))
+        found.append(Section(f"Question {answer.number}: {answer.asked}", shown, drawn))
     return found
 
 
@@ -165,25 +123,7 @@ def _each_dataset(board: Board) -> Section:
     rows, axis = front.points(board)
     figure = fronts_figure(front.means(rows), front.DRAWN, axis)
     picture = Picture("board-fronts", f"Loss against {axis} on every dataset, a curve a map.", figure)
-    said = [LEFT_OUT, front.others(board)]
-    return Section("On every dataset", [each for each in said if each], [run_tables.datasets(board)], [picture])
-
-
-def _chosen(board: Board) -> Section:
-    return Section("Chosen parameters", tables=[run_tables.chosen(board)])
-
-
-def _failures(board: Board) -> Section:
-    lost = run_tables.failures(board)
-    return Section("Failures", [] if lost else ["No trial has failed."], [lost] if lost else [])
-
-
-def _where(board: Board) -> Section:
-    said = [
-        f"All trials of all parts are one file: {ROWS}. Seconds and memory are those of {', '.join(TIMED)}; the "
-        "losses of board-seconds and board-tuning count for nothing."
-    ]
-    return Section("Rows and machine", said, [run_tables.progress(board), run_tables.runs(board)])
+    return Section("On every dataset", [run_tables.datasets(board)], [picture])
 
 
 # ---- As files --------------------------------------------------------------------------------------------------------
@@ -203,17 +143,11 @@ def write_rows(board: Board, path: Path) -> Path:
     return path
 
 
-def to_markdown(found: Sequence[Section], folder: str) -> str:
-    """The parts as Markdown, whose pictures lie in ``folder``, a path from the page."""
+def to_markdown(found: Sequence[Section]) -> str:
+    """The tables as Markdown."""
     lines: list[str] = []
     for section in found:
-        lines += [f"## {section.title}", ""]
-        for each in section.said:
-            lines += [each, ""]
-        for table in section.tables:
-            lines += [table.to_markdown(), ""]
-        for picture in section.pictures:
-            lines += [f"![{picture.shows}]({folder}/{picture.name}.png)", ""]
+        lines += [f"## {section.title}", "", *(line for table in section.tables for line in (table.to_markdown(), ""))]
     return "\n".join(lines).rstrip() + "\n"
 
 

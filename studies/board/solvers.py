@@ -102,22 +102,6 @@ def over_the_direct_solve(protocols: Protocols) -> dict[tuple[str, str], list[fl
     return ratios
 
 
-def in_words(protocols: Protocols) -> list[str]:
-    """Of each iterative solver, its seconds over those of the direct solve, where there is one."""
-    return [_ratios_in_words(*names, ratios) for names, ratios in sorted(over_the_direct_solve(protocols).items())]
-
-
-def _ratios_in_words(solver: str, direct: str, ratios: list[float]) -> str:
-    there = [ratio for ratio in ratios if np.isfinite(ratio)]
-    if not there:
-        return f"{solver} does not come there."
-    span = f"{min(there):.2g}" + (f" to {max(there):.2g}" if len(there) > 1 else "")
-    late = len(ratios) - len(there)
-    where = f"{len(there)} dataset" + "s" * (len(there) != 1) + (f"; on {late} it does not come there" if late else "")
-    own = " to its own error" if solver in OWN_LANDMARKS else ""
-    return f"{solver} takes {span} times the seconds of {direct}{own}, on {where}."
-
-
 def solver_table(protocols: Protocols) -> Table | None:
     """Of every problem and equation, the seconds of each solver; None where nothing was measured."""
     header = ["problem", "equations", "solver", "test error to reach", "seconds", "passes", "over the direct solve"]

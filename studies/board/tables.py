@@ -47,14 +47,6 @@ COSTS: dict[Cost, str] = {
 REWEIGHTED, RFF_WIDE = "surrogate reweighted", "RFF, smaller λ"
 BUDGETS = (256, 512, 1024)
 """The columns with which RFF's cost is a budget."""
-AT_COST = (
-    "At equal cost each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: "
-    "datasets that are left out, as the map is dearer or cheaper there at every size that was measured beside RFF "
-    "with that budget. Where it is dearer, it does not fit this budget; where it is cheaper, it could have more "
-    "columns than were run. There is no gain where that leaves fewer than half of the datasets. The probabilities "
-    f"are those at RFF's cost with {COLUMNS} columns."
-)
-"""What tables of gains at equal cost show."""
 
 
 # ---- Which map -------------------------------------------------------------------------------------------------------
