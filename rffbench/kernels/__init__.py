@@ -138,7 +138,8 @@ def make_kernel(kernel: str | Kernel, gamma: Any = 1.0, **parameters: Any) -> Ke
     if not isinstance(kernel, Kernel):
         made_by = kernel_class(kernel)
         name, given = ALIASES.get(kernel, (kernel, {}))
-        _check_parameters(name, parameters)
+        if parameters:
+            _check_parameters(name, parameters)
         return made_by(gamma, **given | parameters)
     changed = kernel.with_gamma(gamma)
     if kernel.gamma in (1, changed.gamma):

@@ -22,7 +22,8 @@ from rffbench.trials.foreign import leaving_others_alone
 from rffbench.trials.guards import against_faulty_parts, read_only
 from rffbench.trials.metrics import METRICS, PERCENT
 from rffbench.trials.problem import Problem
-from rffbench.trials.scores import further_scores, score
+from rffbench.trials.results import FittedTrial
+from rffbench.trials.scores import score
 from rffbench.trials.single import ready_solver
 from rffbench.trials.spec import TrialSpec
 
@@ -54,9 +55,10 @@ def _error(spec: TrialSpec, part: Problem, memory: int | None) -> float:
     1, or of 100 %."""
     solver, task = _fitted(spec, part, memory), part.split.task
     predicted, _ = part.predict(solver)
-    first = dict(list(further_scores(chooses_by(spec), spec.score_sources, task).items())[:1])
+    choosing = chooses_by(spec)
+    first = dict([each for each in spec.further_scores(task).items() if each[0] in choosing][:1])
     metric = next((each.metric for each in first.values()), METRICS[_USUAL[task]])
-    found = (part.score(predicted) | part.more_scores(spec, first, solver, predicted))[metric.name]
+    found = FittedTrial(part, spec, solver).scores(predicted, first)[metric.name]
     if metric.better == "less":
         return found
     return 1 - found / (100 if metric.unit == PERCENT else 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.plugins.ownfile import check_unedited, portable
+from rffbench.plugins.ownfile import portable
 from rffbench.plugins.parts import TASKS, Task, declared
 from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
@@ -200,14 +200,6 @@ def score(name: str) -> Score:
             raise ConfigError(f"{where}: {attribute} must be one of {', '.join(allowed)}, not {value!r}")
     own: Score = made()
     return own
-
-
-def further_scores(names: Sequence[str], sources: Sequence[str], task: Task) -> dict[str, Score]:
-    """The scores of these ``names`` that are for ``task``, by name. ConfigError if a user's own file is none of the
-    ``sources``, whose hashes were recorded when the run started."""
-    for name in names:
-        check_unedited(name, sources)
-    return {name: found for name in names if (found := score(name)).task == task}
 
 
 def computed(name: str, of: Score, found: Predictions) -> float:

@@ -34,7 +34,8 @@ from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import against_faulty_parts
 from rffbench.trials.memory import measuring_bytes
-from rffbench.trials.problem import Problem, mapping_seconds
+from rffbench.trials.problem import Problem
+from rffbench.trials.results import FittedTrial, mapping_seconds, predicts_alone
 from rffbench.trials.seconds import either
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -211,7 +212,7 @@ class SharedPool:
         n, d = split.X_train.shape
         size = pool_size(features)
         strips = self.edges.index(size)
-        alone = self.problem.predicts_alone(spec, features)
+        alone = predicts_alone(spec, features)
         predicted, predict_s = None, 0.0
         with Contention() as contention:
             with Stopwatch() as drawing:
@@ -263,7 +264,7 @@ class SharedPool:
             "contended": either(self.contention.contended, contention.contended),
             "shared": True,
         }
-        return self.problem.result(spec, solver, predicted, seconds)
+        return FittedTrial(self.problem, spec, solver).result(predicted, seconds)
 
     def select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """The map's choice from the pool's first ``size`` frequencies, by the shared statistics."""

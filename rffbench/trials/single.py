@@ -13,11 +13,11 @@ from rffbench.arguments.rowsource import clock, since
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.hooks import makes_sparse
 from rffbench.io.process import Contention, OwnMemory, touch_memory
-from rffbench.solvers import NONE
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import against_faulty_parts, seconds_of
 from rffbench.trials.memory import bytes_to_plan_with, check_measuring
 from rffbench.trials.problem import Problem, warm_up
+from rffbench.trials.results import FittedTrial, predicts_alone
 from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -38,7 +38,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
         if features is not None:
             check_measuring(spec, len(X), features.n_components, free)
         predicted, seconds = _fit(spec, problem, features, solver)
-        result = problem.result(spec, solver, predicted, seconds)
+        result = FittedTrial(problem, spec, solver).result(predicted, seconds)
     result.warnings = caught
     return result
 
@@ -59,7 +59,7 @@ def _fit(spec: TrialSpec, problem: Problem, features: Any, solver: Any) -> tuple
         started = clock()
         solver.fit(split.X_train, y, **watched)
         whole_s = since(started)
-        if spec.solver["name"] != NONE and not problem.predicts_alone(spec, features):
+        if spec.learner is not None and not predicts_alone(spec, features):
             predicted, seconds["predict_s"] = problem.predict(solver)
     return predicted, seconds | seconds_of(solver, whole_s) | {"contended": contention.contended}
 

@@ -18,9 +18,11 @@ from rffbench.arguments.seeds import feature_stream
 from rffbench.features import map_recipe
 from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
+from rffbench.plugins.parts import Task
 from rffbench.plugins.recipe import Recipe
 from rffbench.solvers import NONE, solver_recipe
 from rffbench.trials.flaws import Flaw
+from rffbench.trials.scores import Score, score
 
 if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer
@@ -126,13 +128,23 @@ class TrialSpec:
         """What builds the solver; None without one. Found and checked once."""
         return None if self.solver["name"] == NONE else solver_recipe(self.solver, self.device)
 
+    @cached_property
+    def _scores(self) -> dict[str, Score]:
+        for name in self.scores:
+            ownfile.check_unedited(name, self.score_sources)
+        return {name: score(name) for name in self.scores}
+
+    def further_scores(self, task: Task) -> dict[str, Score]:
+        """The ``scores`` that are for ``task``, by name. Found and checked once, as the map is."""
+        return {name: each for name, each in self._scores.items() if each.task == task}
+
     @property
     def stream(self) -> SeedSequence:
         """The random stream that pairs the methods: maps and solvers of one kernel and trial draw the same numbers."""
         return feature_stream(self.seed, self.dataset, self.trial, ownfile.portable(str(self.kernel["name"])))
 
     def __getstate__(self) -> dict[str, Any]:  # a process that gets the spec finds a user's class by itself
-        return {name: value for name, value in vars(self).items() if name not in ("map", "learner")}
+        return {name: value for name, value in vars(self).items() if name not in ("map", "learner", "_scores")}
 
     @cached_property
     def key(self) -> Key:

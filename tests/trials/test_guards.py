@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from rffbench import RandomFourierFeatures
 from rffbench.arguments.rowsource import Stopwatch
+from rffbench.plugins.registry import Registry
 from rffbench.solvers.svm.linear import LinearSVM
 from rffbench.trials.guards import check_predictions, seconds_of
 from rffbench.trials.problem import Problem
@@ -279,3 +280,26 @@ def test_a_solver_that_times_nothing_is_timed_as_a_whole():
 def test_seconds_that_are_none_are_refused_by_the_solver_s_name(said):
     with pytest.raises(ValueError, match="timing_ of SimpleNamespace must have seconds, 0 or more, in feature_s, gram"):
         seconds_of(SimpleNamespace(timing_=said), 1.0)
+
+
+# ---- What a trial is built of --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timing", ["shared", "features"])  # with features, the map is built again to be timed
+def test_the_parts_of_a_trial_are_looked_up_once(monkeypatch, timing):
+    asked, factory = [], Registry.factory
+    monkeypatch.setattr(Registry, "factory", lambda self, name: asked.append(name) or factory(self, name))
+    mine = spec(timing=timing, scores=["auc"])
+    first = run_trial(mine)
+    assert {"fourier", "ridge"} <= set(asked)
+    asked.clear()
+    assert run_trial(mine).metrics == first.metrics
+    assert asked == []
+
+
+def test_a_trial_that_is_sent_to_a_process_takes_no_code_along():
+    mine = spec(scores=["auc"])
+    run_trial(mine)
+    there = pickle.loads(pickle.dumps(mine))
+    assert (there, there.key) == (mine, mine.key)
+    assert not {"map", "learner", "_scores"} & vars(there).keys()

@@ -20,6 +20,7 @@ from rffbench.trials import shared as shared
 from rffbench.trials import single
 from rffbench.trials import tasks as plan
 from rffbench.trials.problem import Problem
+from rffbench.trials.results import FittedTrial
 from rffbench.trials.shared import SharedPool, pool_size, run_shared
 from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
@@ -219,15 +220,16 @@ def test_one_trials_failure_costs_no_other(monkeypatch):
     specs = grid(("RFF", "Ours", "offset"))
     bad = {specs[1].key, specs[2].key}  # one that shares, one that doesn't
 
-    def measures(self, spec, features):
+    def measures(self):
+        features = self.features
         if features.n_components == specs[1].n_features * 2 and hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
         if features.n_components == specs[2].n_features and not hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
-        return before(self, spec, features)
+        return before(self)
 
-    before = Problem.measures
-    monkeypatch.setattr(Problem, "measures", measures)
+    before = FittedTrial.measures
+    monkeypatch.setattr(FittedTrial, "measures", measures)
     results = together(specs)
     assert {key for key, result in results.items() if result.status == "error"} == bad
     assert all("purple" in results[key].error["message"] for key in bad)

@@ -23,6 +23,7 @@ from rffbench.trials.measuring import MapOnPoints, Points, kernel_error
 from rffbench.trials.memory import EFFECTIVE_ROWS
 from rffbench.trials.metrics import Metric, metrics_of
 from rffbench.trials.problem import Problem
+from rffbench.trials.results import FittedTrial
 from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
@@ -151,13 +152,13 @@ def test_of_several_bandwidths_the_one_of_the_least_cross_validation_error_is_ta
 
 
 def test_a_bandwidth_that_fails_costs_the_trial_and_no_other(monkeypatch):
-    def score(self, predicted):
-        if self.gamma == 0.5:
+    def scores(self, predicted, wanted):
+        if self.problem.gamma == 0.5:
             raise FloatingPointError("too wide")
-        return before(self, predicted)
+        return before(self, predicted, wanted)
 
-    before = Problem.score
-    monkeypatch.setattr(Problem, "score", score)
+    before = FittedTrial.scores
+    monkeypatch.setattr(FittedTrial, "scores", scores)
     one = spec("RFF", kernel={"name": "gaussian", "gamma": [0.1, 0.5, 1.0]})
     heard = Heard()
     plan.run_group([one], heard)
