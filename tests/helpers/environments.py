@@ -87,7 +87,9 @@ def surroundings(place: Place, dice: random.Random) -> Iterator[str]:
         place.environment[name] = value
     if dice.random() < 0.3:
         shutil.copy(settings, place.folder / "matplotlibrc")
-    promise(place.end(place.start()) == 0, "the run does not end well")
+    process = place.start()
+    process.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # it may be in another encoding
+    promise(place.end(process) == 0, "the run does not end well")
     same(place.log, place.reference / "trials.jsonl")
     written = {path.relative_to(place.results) for path in place.results.rglob("*") if path.is_file()}
     wanted = {path.relative_to(place.reference) for path in Path(place.reference).rglob("*") if path.is_file()}

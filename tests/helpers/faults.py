@@ -97,7 +97,7 @@ class Place:
         command = [sys.executable, "-m", "rffbench", "run", "whole.yaml", "--workers", "2", *options]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, env=self.environment, start_new_session=True, text=True,
-                                errors="backslashreplace", **pipes)  # type: ignore[call-overload]  # fmt: skip
+                                **pipes)  # type: ignore[call-overload]  # fmt: skip
 
     def wait(self, dice: random.Random) -> None:
         """Until any moment of a run."""
