@@ -90,6 +90,12 @@ def test_every_place_that_a_page_links_to_is_there(page):
         assert anchor in anchors(included((page.parent / link).resolve() if link else page)), f"{link}#{anchor}"
 
 
+def test_the_sidebar_has_at_most_twenty_entries():
+    trees = re.findall(r"^```{toctree}\n(.*?)^```", (ROOT / "docs" / "index.md").read_text(), re.M | re.S)
+    entries = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    assert 10 < len(entries) <= 20
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning_has_every_page_and_asks_nothing_of_the_network(tmp_path):
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "docs", tmp_path]
