@@ -106,6 +106,23 @@ def test_a_variant_is_compared_with_the_method_it_is_of(tmp_path):
     assert verdicts(comparison)["eeg", 1, "surrogate-RFF (written)"] == "reproduced"
 
 
+@pytest.mark.parametrize("label", ["Ours", "Ours (written)"])
+def test_a_method_may_be_called_as_the_paper_calls_it(tmp_path, label):
+    """Its label is shown as it is, and it has the numbers and the claims that it has by its name here."""
+
+    def comparison(called):
+        methods = {"RFF": log.METHODS["RFF"], called: log.METHODS["surrogate-RFF"]}
+        rows = [*cell(68.6 + TEN), *({**row, "method": called} for row in cell(68.6 + TEN, "surrogate-RFF"))]
+        return compare(loaded(tmp_path / called, rows, methods=methods, datasets=["eeg"]))
+
+    own, here = comparison(label), comparison(label.replace("Ours", "surrogate-RFF"))
+    assert verdicts(own)["eeg", 1, label] == "reproduced"
+    assert not own.cells["method"].str.contains("surrogate").any()
+    assert [each.verdict for each in own.findings] == [each.verdict for each in here.findings]
+    assert {each.method for each in own.findings} >= {label}
+    assert not any("surrogate" in f"{each.claim} {each.method} {each.baseline}" for each in own.findings)
+
+
 def test_percent_of_a_negative_number_keep_the_sign_of_the_difference_and_what_rounding_allows():
     """−1.9 here is above −2.0 there, by 5 %; allowed is Student's pooled interval, and half a digit as printed."""
     columns = dict.fromkeys(("absent", "because"), "") | {"metric": "own", "n_ok": 10, "reported_trials": 10}

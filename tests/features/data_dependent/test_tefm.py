@@ -98,7 +98,7 @@ def test_auto_takes_eigenvectors_where_a_sketch_is_slower(n, given, chosen):
 @pytest.mark.parametrize("sketch", OR_NONE)
 def test_many_blocks_of_rows_make_the_same_map_as_one(sketch, monkeypatch):
     whole = tefm(sketch=sketch).fit(X)
-    for module in ("rowsource", "features.data_dependent.tefm"):
+    for module in ("arguments.rowsource", "features.data_dependent.tefm"):
         monkeypatch.setattr(f"rffbench.{module}.BLOCK_ROWS", 64)
     served = ServedRows(X)
     blocks = tefm(sketch=sketch).fit(served)
