@@ -82,7 +82,9 @@ def own_sentence(content: Content, part: Part) -> str:
     view = content.views[part.name]["columns"]
     if len(part.datasets) < FEWEST:
         best = view.standings[0] if view.standings else None
-        said = f"The smallest test error has {best.method}, {best.ratio:.3f} of that of {RFF}; " if best else ""
+        said = f"None of these has a smaller test error than {RFF}; " if best else ""
+        if best and best.ratio < 1:
+            said = f"{best.method} has the smallest test error, {best.ratio:.2f} of that of {RFF}; "
         return f"{said}{plural(len(part.datasets), 'dataset')} cannot tell how that is on others.{beside}"
     return sentence({"columns": view}) + beside
 

@@ -213,7 +213,7 @@ def test_a_link_to_a_cell_opens_its_experiment(shown):
     tab = shown("both", "#results:two:eeg:2d:surrogate-RFF")
     assert tab.page.locator("[id='results:two:eeg:2d:surrogate-RFF']").is_visible()
     assert not tab.page.locator("[id='results:one:eeg:2d:surrogate-RFF']").is_visible()
-    tab.page.locator("#overview").get_by_role("link", name="one").click()
+    tab.page.locator(".cards a[href='#results:one']").click()
     tab.page.locator("[id='results:one:eeg:2d:surrogate-RFF']").wait_for()
     tab.page.locator("[id='results:one']").locator(".chart svg").first.wait_for()
 
