@@ -6,6 +6,7 @@ import pytest
 
 import rffbench
 from rffbench import report
+from rffbench.config.experiment import Experiment
 from studies.papers.liu2020.leverage_figure import leverage_figures
 from studies.papers.liu2020.leverage_theory import decay, delta_error_bound, leverage_table, write_leverage
 from tests.helpers import report_log as log
@@ -24,20 +25,20 @@ SETTINGS = {"solver": {"name": "none"}, "measures": MEASURES, "n_features": list
 def folder(tmp_path):
     """d = n^0.25, D = 3√n, eigenvalues i^−2; ‖Δ‖ falls as the root of s."""
     ranks = [1, 2, 4, 8, 16, 32, 64]
-    rows = []
-    for n in POINTS:
-        for s in SIZES:
-            for trial in range(2):
-                spec = log.spec(method="RFF", trial=trial, multiple=None, n_features=s, solver={"name": "none"},
-                                kernel_error_points=n, measures=MEASURES)  # fmt: skip
-                row = log.ok(spec, 1 / np.sqrt(s), metric="delta_error")
-                row["metrics"] |= {"kernel_effective_dimension": n**0.25, "kernel_surrogate_dimension": 3 * n**0.5,
-                                   "effective_dimension": n**0.25, "surrogate_dimension": 3 * n**0.5}  # fmt: skip
-                row["curves"] = {"rank": ranks, "eigenvalue": [i**-2.0 for i in ranks], "map_eigenvalue": [1.0] * 7}
-                rows.append(row)
     sweep = {"points": {f"n = {n}": {"kernel_error_points": n} for n in POINTS}}
     sweep["points"]["n = 400"]["methods"] = {"surrogate-RFF": log.METHODS["surrogate-RFF"]}
-    return log.write(tmp_path / "run", log.config(**SETTINGS, methods={"RFF": log.METHODS["RFF"]}, sweep=sweep), rows)
+    config = log.config(**SETTINGS, methods={"RFF": log.METHODS["RFF"]}, sweep=sweep)
+    experiment = Experiment.model_validate(config)
+    rows = []
+    for spec in experiment.grid():
+        if spec.method == "RFF":
+            n = spec.kernel_error_points
+            row = log.ok(spec, 1 / np.sqrt(spec.n_features), metric="delta_error")
+            row["metrics"] |= {"kernel_effective_dimension": n**0.25, "kernel_surrogate_dimension": 3 * n**0.5,
+                               "effective_dimension": n**0.25, "surrogate_dimension": 3 * n**0.5}  # fmt: skip
+            row["curves"] = {"rank": ranks, "eigenvalue": [i**-2.0 for i in ranks], "map_eigenvalue": [1.0] * 7}
+            rows.append(row)
+    return log.write(tmp_path / "run", experiment.to_dict(), rows)
 
 
 def test_the_table_has_both_dimensions_their_exponents_in_n_and_the_decay(tmp_path):
