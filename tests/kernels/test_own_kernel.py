@@ -139,11 +139,11 @@ def test_lengths_in_a_file_are_the_numbers_in_it_also_in_a_sweep(tmp_path):
     assert "csv" not in load_experiment(path).to_yaml()
 
 
-def test_keys_of_kernels_without_new_parameters_are_what_they_were(tmp_path):
+def test_a_trial_has_its_kernel_s_own_parameters_and_no_others(tmp_path):
     path = write(tmp_path, kernel={"name": "laplacian", "sigma": 2.0})
     spec = load_experiment(path).grid()[0]
     assert spec.kernel == {"name": "laplacian", "gamma": 0.5}
-    assert "kernel_source" not in spec.to_dict()
+    assert spec.kernel_source is None
     assert load_experiment(write(tmp_path, kernel={"name": "laplacian-l2", "sigma": 2.0})).grid()[0].kernel == {
         "name": "matern", "gamma": 0.5, "nu": 0.5,
     }  # fmt: skip
