@@ -16,7 +16,7 @@ from importlib import import_module
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rffbench.arguments.rowsource import subtract_pauses
 from rffbench.execution import Task
@@ -76,6 +76,13 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
         pipe.send(("unready", Failure.of(error)))
         return
     pipe.send(("ready", None))
+    try:
+        _do(do, specs, settings, pipe, stack, started)
+    except OSError:  # a map has closed the pipe: its parent sees that this process has ended
+        raise SystemExit(1) from None
+
+
+def _do(do: Any, specs: Task, settings: Settings, pipe: connection.Connection, stack: TextIO, started: float) -> None:
     with stack:
         faulthandler.enable(stack, all_threads=False)
         faulthandler.register(SHOW_STACK, stack, all_threads=False)

@@ -134,6 +134,18 @@ def test_a_map_that_changes_its_rows_gets_an_error_and_its_next_size_the_right_r
     assert found["once", 32]["metrics"]["accuracy"] == found["good", 32]["metrics"]["accuracy"]
 
 
+def test_a_map_that_closes_all_files_has_a_row_and_no_traceback_is_shown(rffbench, tmp_path):
+    (tmp_path / "own.py").write_text(source("descriptors", "transform"))
+    (tmp_path / "whole.yaml").write_text(
+        "name: whole\ndatasets: [breast-cancer]\nn_features: [8]\n"
+        "methods: {own: {features: './own.py:Own'}}\ntrials: 1\n"
+    )
+    done = rffbench("run", "whole.yaml", "--workers", 1)
+    assert done.returncode in (1, 3)
+    assert "1 × killed: the worker exited with status 1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_map_cannot_make_its_rows_writable(tmp_path):
     (tmp_path / "own.py").write_text(source("flags", "transform"))
     rows = run(tmp_path, {"own": {"features": "./own.py:Own"}}, LocalExecutor(workers=1))
