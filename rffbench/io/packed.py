@@ -23,7 +23,7 @@ class Streams(io.RawIOBase):
     """The content of all streams of a packed file, with the zeros that may pad them.
 
     Reading raises Damaged, LZMAError or OSError for a damaged file. With ``times``, it raises Damaged where the
-    content is more than so many times its packed size, and more than ``least`` bytes.
+    content is larger than ``times`` its packed size, and than ``least`` bytes.
     """
 
     def __init__(
