@@ -51,7 +51,7 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import guess_numpy_type
 
     features, X, version = operator.raw_operator, operator.inputs[0], container.target_opset
-    _check(features)
+    check_blocks(features)
     dtype = np.dtype(guess_numpy_type(X.type))
     columns: dict[int, Any] = {}
     for W, offset, scale, cos, sin in features.column_blocks(features._n_features_out, dtype):
@@ -66,7 +66,7 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     OnnxConcat(*parts, axis=1, op_version=version, output_names=operator.outputs[:1]).add_to(scope, container)
 
 
-def _check(features: FourierFeatures) -> None:
+def check_blocks(features: FourierFeatures) -> None:
     """ConfigError unless the map's columns are what its blocks say, as those of a subclass need not be."""
     X = np.random.default_rng(0).normal(size=(TRIED_ROWS, features.n_features_in_))
     Z = features.transform(X)

@@ -61,7 +61,7 @@ def test_what_is_more_than_a_product_and_a_cosine_is_refused_by_name():
 
     squared = Squared(20, random_state=0).fit(X)
     with pytest.raises(ConfigError, match="Squared computes more than cosines"):
-        rffbench.onnx._check(squared)
+        rffbench.onnx.check_blocks(squared)
     inside = make_pipeline(
         StandardScaler(), rffbench.StreamedRidge(features=rffbench.RandomFourierFeatures(20, random_state=0))
     )
