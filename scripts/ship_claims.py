@@ -17,7 +17,7 @@ from rffbench.config.loading import load_resolved
 from rffbench.papers import references, role_of
 from rffbench.papers.table import NOT_MEASURED
 from rffbench.report.cells import CLOSE, REPRODUCED, counted
-from rffbench.report.escape import from_csv_cell
+from rffbench.report.escape import csv_cell
 from rffbench.report.site.claims import SHIPPED, Claim, Experiment, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +54,11 @@ def experiment(path: Path) -> Experiment | None:
         not_measured=len(claims) - len(judged),
         claims=tuple(_claim(row, Grid(config), known.methods) for row in texts.to_dict("records")),
     )
+
+
+def from_csv_cell(cell: str) -> str:
+    """The text without the apostrophe that `csv_cell` put before it."""
+    return cell[1:] if cell[:1] == "'" and csv_cell(cell[1:]) == cell else cell
 
 
 def _claim(row: dict[Any, Any], grid: Grid, names: Mapping[str, Any]) -> Claim:

@@ -160,7 +160,7 @@ def put_in_place(new: Path, folder: Path, former: Path) -> None:
     """Give the folder ``new`` the name ``folder``, and what had that name the name ``former``, durably. Where the
     system can exchange two names in one step, as Linux can, there is a folder of that name at any moment."""
     sync(new)
-    if _exchange(new, folder):
+    if exchange(new, folder):
         os.replace(new, former)
     else:
         os.replace(folder, former)
@@ -168,14 +168,14 @@ def put_in_place(new: Path, folder: Path, former: Path) -> None:
     sync_folder(folder.parent)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Exchange the names of two folders in one step; False where the system cannot."""
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of <fcntl.h> and <stdio.h>
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of <fcntl.h> and <stdio.h>
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
         return False
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
 
 
 def make_folder(path: Path) -> None:

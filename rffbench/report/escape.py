@@ -22,11 +22,6 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if text[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(text) else text
 
 
-def from_csv_cell(cell: str) -> str:
-    """The text without the apostrophe that `csv_cell` put before it."""
-    return cell[1:] if cell[:1] == "'" and csv_cell(cell[1:]) == cell else cell
-
-
 def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame for a CSV file that people open: text and the names of columns are made printable and escaped by
     `csv_cell`. (Files that rffbench reads again are not escaped.)"""

@@ -235,7 +235,7 @@ def test_interrupted_at_any_moment_before_the_swap_the_folder_is_as_it_was(tmp_p
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_the_copy_takes_the_folders_place(tmp_path, monkeypatch, can_exchange):
     if not can_exchange:
-        monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(files, "exchange", lambda one, other: False)
     for name in ("new", "folder"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "which").write_text(name)

@@ -109,7 +109,7 @@ def test_a_claim_that_holds_on_such_cells_says_so(tmp_path):
     for each in found:
         assert each.at_edge
         assert each.evidence.startswith("on the edge of the grid, where the score still moves: λ = 0.001 of ")
-    assert f"({len(found)} of those that hold rest on a value at the edge of its grid)" in summary_line(comparison)
+    assert f" {len(found)} of those that hold rest on a value at the edge of its grid." in summary_line(comparison)
     assert "[edge]" in to_markdown(comparison)
     times = [each for each in comparison.findings if each.metric == "feature_s"]
     assert not any(each.at_edge for each in times)

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from rffbench.io.text import in_one_line, printable
-from rffbench.report.escape import csv_cell, csv_frame, from_csv_cell, markdown_cell, tex
+from rffbench.report.escape import csv_cell, csv_frame, markdown_cell, tex
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
+from scripts.ship_claims import from_csv_cell
 
 
 @pytest.mark.parametrize("formula", ["=1+1", "+A1", "-A1", "@SUM(A1)", "-1+cmd|' /C calc'!A0", "-2 | x", "--"])

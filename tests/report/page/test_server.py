@@ -92,7 +92,7 @@ def test_the_state_says_what_is_done_and_left(tmp_path):
     assert about["running"] == "process 7 on here"
     assert about["seconds_left"] == pytest.approx(60 * left, rel=0.1)  # half of the 120 went into compiling
     assert datetime.fromisoformat(about["last"]) <= datetime.now(UTC)
-    assert about["table"]["rows"] == [["digits", "16", "90.00 (0.10) [n=1]"]]
+    assert about["table"]["rows"] == [["digits", "16", "90.00 (0.10)"]]
     assert about["problem"] == ""
 
 
