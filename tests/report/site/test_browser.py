@@ -13,7 +13,7 @@ from playwright import sync_api as playwright
 from rffbench.report import site as site_module
 from rffbench.report.site import write_site
 from rffbench.report.site.claims import papers
-from tests.report.site.test_site import made_up
+from tests.helpers.made_up_board import made_up
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
