@@ -109,9 +109,9 @@ def test_other_numbers_come_with_another_version(what, name, one_thread):
     assert problem(name, json.loads(PINS.read_text())[what].get(name), found(what, name)) is None
 
 
-def test_rows_of_sorf_that_say_nothing_of_lengths_have_the_numbers_of_before_there_was_a_choice(one_thread):
-    assert of_variants("sorf", [{}]) == of_variants("sorf", [{"lengths": "fixed"}]) == "19d30e6483ed2b45"
-    assert of_variants("sorf", [{"lengths": "chi"}]) != "19d30e6483ed2b45"
+def test_sorf_of_fixed_lengths_has_the_numbers_of_before_there_was_a_choice(one_thread):
+    assert of_variants("sorf", [{"lengths": "fixed"}]) == "19d30e6483ed2b45"
+    assert of_variants("sorf", [{}]) == of_variants("sorf", [{"lengths": "chi"}]) != "19d30e6483ed2b45"
 
 
 def test_orthogonal_and_activation_have_the_numbers_of_before_there_were_other_choices(one_thread):

@@ -170,6 +170,7 @@ def test_a_setting_that_the_config_does_not_state_is_not_compared():
     ("features", "same"),
     [
         ({"features": "nystroem"}, {"landmarks": "uniform"}),
+        ({"features": "sorf"}, {"lengths": "chi"}),
         ({"features": "fourier"}, {"form": "paired", "truncate": None}),
     ],
 )

@@ -8,18 +8,17 @@ import yaml
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
+import rffbench
 from rffbench.arguments.seeds import generator, split_stream
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
-from rffbench.errors import ConfigError, DataError
+from rffbench.errors import ConfigError, DataError, ResultsError
 from rffbench.kernels import kernel_class, make_kernel
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
-from rffbench.report import frame
 from rffbench.solvers import spec as solver_spec
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.problem import Problem
 from rffbench.trials.single import run_trial
-from tests.helpers import report_log as log
 from tests.helpers.small_trials import spec
 
 GAMMA = 0.8
@@ -126,14 +125,13 @@ def test_fewer_training_rows_are_the_first_of_a_trials_and_tested_alike():
     assert len(more.X_train) == len(whole.X_train)
 
 
-def test_train_rows_go_by_dataset_and_leave_other_trials_keys_as_they_were():
+def test_train_rows_go_by_dataset_and_leave_the_keys_of_others_alone():
     base = {**CONFIG, "datasets": ["digits", "synthetic-regression"]}
     plain, fewer = (Experiment.model_validate({**base, **more})
                     for more in ({}, {"train_rows": {"default": None, "digits": 50}}))  # fmt: skip
     keys = [[one.key for one in each.grid()] for each in (plain, fewer)]
     same = [one.dataset for one, key in zip(fewer.grid(), keys[1], strict=True) if key in keys[0]]
     assert set(same) == {"synthetic-regression"}
-    assert "train_rows" not in plain.grid()[0].to_dict()
     assert Experiment.model_validate(yaml.safe_load(fewer.to_yaml())).grid() == fewer.grid()
     with pytest.raises(ValueError, match="greater than 0"):
         Experiment.model_validate({**base, "train_rows": 0})
@@ -150,22 +148,25 @@ def test_held_out_rows_are_the_last_of_the_training_rows_in_place_of_the_test_ro
     np.testing.assert_allclose(part.X_train[:].mean(axis=0), 0, atol=1e-9)  # scaled without the rows held out
 
 
-def test_a_config_may_hold_rows_out_and_its_results_are_not_taken_for_those_of_the_test_rows(tmp_path):
-    plain, held = (Experiment.model_validate({**CONFIG, **more}) for more in ({}, {"held_out": 0.1}))
-    assert "held_out" not in plain.grid()[0].to_dict()
+def test_a_config_may_hold_rows_out():
+    held = Experiment.model_validate({**CONFIG, "held_out": 0.1})
     assert Experiment.model_validate(yaml.safe_load(held.to_yaml())).grid() == held.grid()
-    assert {one.key for one in plain.grid()}.isdisjoint(one.key for one in held.grid())
     with pytest.raises(ValueError, match="less than 1"):
         Experiment.model_validate({**CONFIG, "held_out": 1})
-    rows = [log.ok(log.spec(), 80.0), log.ok(log.spec(held_out=0.1), 60.0)]
-    for config, score in ((log.config(), 80.0), (log.config(held_out=0.1), 60.0)):
-        trials = frame.load_results(log.write(tmp_path / str(score), config, rows)).trials
-        assert trials["accuracy"].tolist() == [score]
 
 
-def test_results_of_fewer_rows_are_not_taken_for_those_of_all(tmp_path):
-    whole, part = log.spec(), log.spec(train_rows=50)
-    rows = [log.ok(whole, 80.0), log.ok(part, 60.0)]
-    for config, score in ((log.config(), 80.0), (log.config(train_rows={"default": None, "eeg": 50}), 60.0)):
-        trials = frame.load_results(log.write(tmp_path / str(score), config, rows)).trials
-        assert trials["accuracy"].tolist() == [score]
+@pytest.mark.parametrize(("name", "value"), [("train_rows", 200), ("held_out", 0.1)])
+def test_results_of_other_rows_are_not_taken_for_these(tmp_path, name, value):
+    def run(folder, **changes):
+        config = {**CONFIG, "solver": {"name": "ridge"}, "trials": 2, **changes}
+        return rffbench.run(config, results=tmp_path / folder, executor="serial", progress=False)
+
+    both = run("all"), run("other", **{name: value})
+    scores = [results.trials["relative_rmse"].tolist() for results in both]
+    with pytest.raises(ResultsError, match=f"2 of these trials .* with {name} null instead of {value}"):
+        run("all", **{name: value})
+    rows = b"".join((results.folder / "trials.jsonl").read_bytes() for results in both)
+    for results, own in zip(both, scores, strict=True):
+        (results.folder / "trials.jsonl").write_bytes(rows)
+        assert rffbench.load(results.folder).trials["relative_rmse"].tolist() == own
+    assert not set(scores[0]) & set(scores[1])

@@ -223,13 +223,6 @@ def test_what_a_solver_cannot_give_is_refused_before_anything_runs(changes, said
     assert not (tmp_path / "scored").exists()
 
 
-def test_a_trial_without_scores_has_the_key_that_it_had():
-    from tests.helpers.small_trials import spec
-
-    assert "scores" not in spec().to_dict()
-    assert spec(scores=["auc"]).to_dict()["scores"] == ["auc"]
-
-
 OWN = """
 from rffbench.plugin import Metric, Score
 

@@ -15,9 +15,6 @@ from rffbench import (
     SRHTFeatures,
     StructuredOrthogonalFeatures,
 )
-from rffbench.config.experiment import Experiment
-from rffbench.config.grid import Grid
-from rffbench.features import make_features
 from rffbench.kernels import IsotropicKernel, MaternKernel, RationalQuadraticKernel, make_kernel, with_trait
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -204,29 +201,6 @@ def test_simplex_frequencies_are_at_the_widest_angle_that_d_directions_have(d):
         cosines = U[:, first : first + d].T @ U[:, first : first + d]
         apart = cosines[~np.eye(len(cosines), dtype=bool)]
         np.testing.assert_allclose(apart, -1 / max(1, d - 1), atol=1e-12)
-
-
-def test_what_keys_of_before_there_was_a_choice_of_lengths_stand_for_is_still_what_is_computed():
-    config = {
-        "name": "small", "datasets": ["eeg"], "n_features": [16], "solver": {"name": "none"},
-        "methods": {
-            "new": {"features": "sorf"}, "chi": {"features": "sorf", "lengths": "chi"},
-            "fixed": {"features": "sorf", "lengths": "fixed"},
-        },
-    }  # fmt: skip
-    resolved = Experiment.model_validate(config).to_dict()
-    assert resolved["methods"]["new"] == {"features": "sorf", "lengths": "chi"}
-    assert Experiment.model_validate(resolved).to_dict() == resolved
-    keyed = {spec.method: spec.features for spec in Grid(resolved).specs()}
-    assert keyed == {
-        "new": {"name": "sorf", "lengths": "chi"},
-        "chi": {"name": "sorf", "lengths": "chi"},
-        "fixed": {"name": "sorf"},
-    }
-    older = Grid({**resolved, "methods": {"old": {"features": "sorf"}}})  # the config.yaml of an older version
-    assert older.features("old") == {"name": "sorf"}
-    assert make_features({"name": "sorf"}, kernel="gaussian", gamma=1.0, n_features=4).lengths == "fixed"
-    assert StructuredOrthogonalFeatures().lengths == "chi"
 
 
 @pytest.mark.parametrize("d", [6, 8])
