@@ -50,8 +50,8 @@ def names() -> list[Given]:
     ]
 
 
-def test_only_what_reads_rows_calls_timing_exclusive(names):
-    assert {each.place.split(":")[0] for each in names if each.name == "exclusive"} == {"spec.py"}
+def test_only_what_migrates_rows_calls_timing_exclusive(names):
+    assert {each.place.split(":")[0] for each in names if each.name == "exclusive"} == {"migrate.py"}
 
 
 def test_lambda_is_alpha_in_solvers_alone(names):
@@ -152,7 +152,7 @@ def test_a_mannered_phrase_is_found(line, is_mannered):
 
 def test_contributing_leads_to_the_code_of_each_step():
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| what happens | where |")[2]
-    pairs = re.findall(r"`([A-Za-z_.]+)` in\s`(rffbench/[\w/]+\.py)`", table.partition("\n\n")[0])
+    pairs = re.findall(r"`([A-Za-z_.]+)` in\s`((?:rffbench|studies)/[\w/]+\.py)`", table.partition("\n\n")[0])
     assert {"run_single", "TrialLog.append", "best_solution", "make_cells", "read_blocks"} <= {
         name for name, _ in pairs
     }

@@ -12,7 +12,7 @@ sessions, joined               which seconds may be compared: those of one sessi
 summaries, summary_of          what gains come to over datasets: median, interval, verdict
 signed_rank, wilcoxon_holm     is a method better, the same to within a region, or worse? With Holm's correction
 bootstrap, over_datasets       intervals over groups of datasets and over trials: of a gain, of any number
-calibration, smallest_gain     how often a verdict is right, and which gain so many datasets can decide
+calibration, smallest_gain     how often a verdict is right; the smallest gain that the datasets at hand can show
 Estimate, Range                does the mean over trials lie in a range? Equivalence, by two one-sided tests
 paired_p_value, mean_interval  paired tests and Student's intervals over trials
 fitted_slope, exponents        measurements as powers of the number of features, with an interval
