@@ -33,7 +33,7 @@ def stops(place: Place, dice: random.Random) -> Iterator[str]:
                 strike(pid, signal.SIGCONT)
     promise(place.end(process) == 0, "the run does not end well")
     reference = place.reference / "trials.jsonl"
-    named = ("exclusive", "key")  # how a trial is timed is in its key
+    named = ("timing_mode", "key")  # how a trial is timed is in its key
     timed = {cell(row): {name: row[name] for name in named} for row in read_rows(reference)}
     shared = place.folder / "shared.jsonl"
     shared.write_text("".join(json.dumps({**row, **timed[cell(row)]}) + "\n" for row in read_rows(place.log)))
