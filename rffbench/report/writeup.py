@@ -133,8 +133,8 @@ def _cells_in_words(comparison: Comparison) -> list[str]:
         return []
     counted, given = len(comparison.counted), comparison.reference.given
     agreeing = "agree" if comparison.by_interval else f"come out within {tolerance_text(comparison)}"
-    said = f"{counted - comparison.outside} of {plural(counted, 'cell')} {agreeing}"
-    left = [f"{count} are {why}" for why, count in comparison.left_out.items()]
+    said = f"{counted - comparison.outside} of {counted} cells {agreeing}"
+    left = [f"{_are(count)} {why}" for why, count in comparison.left_out.items()]
     return [said if counted else f"No cell is both measured and {given}", *left]
 
 
@@ -142,7 +142,7 @@ def _claims_in_words(findings: Sequence[Finding]) -> list[str]:
     counts = Counter(finding.verdict for finding in findings)
     said = []
     if judged := len(findings) - counts[NOT_MEASURED]:
-        said.append(f"{counts[HOLDS]} of {plural(judged, 'claim')} hold, {counts[REFUTED]} do not")
+        said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
         if counts[OPEN]:
             said[-1] += f", and of {counts[OPEN]} the evidence is not enough"
         said[-1] += _all_together(findings)
@@ -151,10 +151,14 @@ def _claims_in_words(findings: Sequence[Finding]) -> list[str]:
         if stood_in := sum(bool(each.stands_in_for) for each in findings if each.verdict != NOT_MEASURED):
             said.append(f"{stood_in} of the claims are judged on stand-in data")
     if counts[NOT_MEASURED]:
-        said.append(
-            f"{plural(counts[NOT_MEASURED], 'claim')} {'is' if counts[NOT_MEASURED] == 1 else 'are'} not measured"
-        )
+        said.append(f"{_are(counts[NOT_MEASURED], 'claim')} not measured")
     return said
+
+
+def _are(count: int, what: str = "") -> str:
+    """``1 claim is``, ``2 claims are``; without ``what``: ``1 is``, ``2 are``."""
+    named = plural(count, what) if what else str(count)
+    return f"{named} {'is' if count == 1 else 'are'}"
 
 
 def _all_together(findings: Sequence[Finding]) -> str:

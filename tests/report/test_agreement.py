@@ -122,7 +122,7 @@ def test_every_row_of_a_file_is_a_cell_that_agrees_or_differs_or_says_why_it_can
     assert found["accuracy", "eeg", "RFF"] == "differs"
     assert len(cells) == 2 * 5  # of two metrics; the hardware's row is not in the table
     assert comparison.not_comparable == 4
-    assert "1 of 2 agree, 4 not measured, 4 not comparable" in writeup.summary_line(comparison)
+    assert "1 of 2 cells agree. 4 are not measured. 4 are not comparable." in writeup.summary_line(comparison)
     assert "2 cells not comparable, data not here: its file is another one." in comparison.missing
 
 
@@ -147,7 +147,7 @@ def test_a_single_trial_is_held_to_the_released_spread(paper, error, verdict):
 def test_a_cell_of_a_single_run_on_both_sides_is_counted_by_its_own_name_and_shown(paper):
     comparison = compare(measured(paper, [0.1]))
     assert comparison.left_out == {"not measured": 4, "not comparable": 4, "without a spread": 1}
-    assert "4 not comparable, 1 without a spread" in writeup.summary_line(comparison)
+    assert "4 are not comparable. 1 is without a spread." in writeup.summary_line(comparison)
     assert "1 cell without a spread: a single run there, and a single trial here." in comparison.missing
     text = writeup.to_markdown(comparison)
     assert re.search(r"\| 70.00 +\| 71.00 +\| \+1.00 .*\| no spread", text)
@@ -233,12 +233,12 @@ def test_a_lean_is_told_of_cells_with_a_tolerance_too(paper):
     text = writeup.to_markdown(comparison)
     assert "lean to one side?" in text
     assert "Of right protocols" not in text  # 95 % is of cells that agree by their spread
-    assert "2 of 3 within 2 %" in text
+    assert "2 of 3 cells come out within 2 %." in text
 
 
 def test_with_a_tolerance_that_is_given_cells_are_within_it_and_do_not_agree_by_spread(paper):
     comparison = compare(measured(paper, [0.11, 0.12, 0.10]), tolerance=5.0)
-    assert writeup.summary_line(comparison).startswith("1 of 2 within 5 points or %")
+    assert writeup.summary_line(comparison).startswith("1 of 2 cells come out within 5 points or %.")
 
 
 def test_the_files_have_every_cell_and_the_reason(paper):

@@ -279,7 +279,7 @@ def test_rows_that_are_not_the_papers_are_told_and_their_cells_in_no_sum(tmp_pat
     verdicts = comparison.cells.dropna(subset=["difference"]).set_index("dataset")["verdict"]
     assert verdicts.to_dict() == {"cod-rna": "other rows", "eeg": "differs"}
     assert comparison.outside == 1
-    assert summary_line(comparison).startswith("0 of 1 cell come out within 1 point.")
+    assert summary_line(comparison).startswith("0 of 1 cells come out within 1 point.")
 
 
 @pytest.mark.parametrize(
