@@ -38,7 +38,7 @@ reproduction: $(TOOLS)  ## from results/: every comparison, table and figure, an
 	$(BIN)/python scripts/ship_claims.py
 	$(BIN)/python -m studies.pages
 
-docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html, and the board, docs/_build/site; needs a package index the first time; a warning is an error
+docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html, and the board; a warning is an error (an index is needed once)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 	$(BIN)/rffbench site docs/_build/site
 
