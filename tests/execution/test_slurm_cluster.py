@@ -12,7 +12,7 @@ import pytest
 
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import check_executor, make_executor
-from rffbench.execution.log import read_rows
+from rffbench.execution.log import TrialLog, read_rows
 from rffbench.execution.run import run_experiment
 from tests.helpers import execution_workers as workers
 from tests.helpers.execution_workers import FakeExperiment, spec
@@ -56,20 +56,22 @@ def test_every_task_is_a_job_whose_rows_come_once_each(tmp_path):
 
 
 @slow
-def test_jobs_whose_folder_is_gone_end_the_run_and_the_same_call_carries_on(tmp_path):
-    def lose():
-        wait_for(lambda: len(content(tmp_path / "results" / "trials.jsonl").splitlines()) >= 1, 120)
+def test_jobs_whose_folder_is_gone_end_the_run_and_the_same_call_carries_on(tmp_path, monkeypatch):
+    """The folder goes when the first row is written, while other jobs are still to begin."""
+    append = TrialLog.append
+
+    def lose(log, row):
+        append(log, row)
         shutil.rmtree(tmp_path / "jobs", ignore_errors=True)
 
+    monkeypatch.setattr(TrialLog, "append", lose)
     features = {"name": "fourier", "do": "count", "path": str(tmp_path / "counted")}
     specs = [spec(trial=trial, features=features) for trial in range(8)]
-    losing = threading.Thread(target=lose)
-    losing.start()
     with pytest.raises(
         EnvironmentFault, match=r"jobs.*cannot be (read|written): No such file.*The same command carries on"
     ):
         run(specs, tmp_path)
-    losing.join()
+    monkeypatch.setattr(TrialLog, "append", append)
     assert {row["status"] for row in run(specs, tmp_path)} == {"ok"}
 
 
