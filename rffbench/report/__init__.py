@@ -6,7 +6,6 @@ Everything here reads config.yaml and trials.jsonl, and writes files into the sa
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +98,7 @@ def written_tables(folder: str | Path) -> list[Table]:
     kept, shown = Path(folder) / KEPT, Path(folder) / "table.md"
     if kept.is_file() and kept.stat().st_mtime_ns >= shown.stat().st_mtime_ns:
         with contextlib.suppress(ValueError, TypeError):  # of another version
-            return [Table.from_json(json.dumps(each)) for each in json.loads(kept.read_text(encoding="utf-8"))]
+            return [Table.from_json(line) for line in kept.read_text(encoding="utf-8").split("\n") if line]
     return make_tables(folder, FILES)
 
 

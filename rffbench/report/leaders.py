@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-import pandas as pd
+import numpy as np
 
 from rffbench.io.text import plural
 from rffbench.report.frame import Protocols, Results
+from rffbench.report.significance import by_trial
 from rffbench.stats.intervals import LEVEL, paired_p_value
 from rffbench.trials.metrics import Metric
 
@@ -31,24 +32,25 @@ def leaders(results: Results, metrics: Mapping[str, Metric]) -> Leaders:
     leads only if its mean is equal. A dataset whose metric has no better direction has no leaders.
     """
     found: Leaders = {}
-    for (dataset, n_features), trials in results.trials.groupby(["dataset", "n_features"], sort=False):
-        metric = metrics[str(dataset)]
-        of_method = {
-            str(method): mine.set_index("trial")[metric.name].dropna()
-            for method, mine in trials.groupby("method", sort=False)
-        }
-        measured = {method: values for method, values in of_method.items() if len(values)}
-        if metric.better is None or len(measured) < 2:
+    for dataset in results.datasets:
+        metric = metrics[dataset]
+        if metric.better is None:
             continue
-        mean = pd.Series({method: values.mean() for method, values in measured.items()})
-        best = str(mean.idxmax() if metric.better == "greater" else mean.idxmin())
-        found[str(dataset), int(str(n_features))] = frozenset(
-            method
-            for method, values in measured.items()
-            if method == best
-            or mean[method] == mean[best]
-            or paired_p_value(measured[best], values, metric.better) >= LEVEL  # False for NaN: nothing was tested
-        )
+        trials = results.trials[results.trials["dataset"] == dataset]
+        sizes, (values,) = by_trial(trials, results.methods, [metric.name])
+        for n_features, of_size in zip(sizes, values, strict=True):
+            measured = np.flatnonzero(~np.isnan(of_size).all(axis=1))
+            if len(measured) < 2:
+                continue
+            means = np.nanmean(of_size[measured], axis=1)
+            best = int(means.argmax() if metric.better == "greater" else means.argmin())
+            found[dataset, n_features] = frozenset(
+                results.methods[place]
+                for place, mean in zip(measured, means, strict=True)
+                if mean == means[best]
+                # False for NaN: nothing was tested
+                or paired_p_value(of_size[measured[best]], of_size[place], metric.better) >= LEVEL
+            )
     return found
 
 

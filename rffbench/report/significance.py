@@ -44,7 +44,7 @@ def significantly_better(results: Results, dataset: str, metrics: Sequence[Metri
     if not judged or not baselines:
         return set()
     trials = results.trials[results.trials["dataset"] == dataset]
-    sizes, values = _by_trial(trials, results.methods, [metric.name for metric in judged])
+    sizes, values = by_trial(trials, results.methods, [metric.name for metric in judged])
     better = set()
     for metric, scores in zip(judged, values, strict=True):
         p_values: dict[tuple[int, str], float] = {}
@@ -59,7 +59,7 @@ def significantly_better(results: Results, dataset: str, metrics: Sequence[Metri
     return better
 
 
-def _by_trial(
+def by_trial(
     trials: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str]
 ) -> tuple[list[int], NDArray[np.float64]]:
     """The sizes of a dataset's trials, and an array of their numbers by metric, size, method and trial (NaN if

@@ -94,12 +94,23 @@ class Statistics:
             table.notes.append(f"{self.left_out} cells that not all methods have are left out.")
         return table
 
+    @property
+    def first(self) -> str:
+        """The method that ranks first."""
+        return str(self.ranks.index[0])
+
+    @property
+    def shown_with_first(self) -> pd.DataFrame:
+        """The rows over all datasets, of the method that ranks first and another, whose difference Holm's p shows."""
+        of_first = (self.pairs["method"] == self.first) | (self.pairs["baseline"] == self.first)
+        return self.pairs[(self.pairs["dataset"] == ALL) & of_first & (self.pairs["p_holm"] < LEVEL)]
+
     def sentence(self) -> str:
         """Which method ranks first, and which others it is shown to be better than."""
-        best = str(self.ranks.index[0])
-        over = self.pairs[(self.pairs["dataset"] == ALL) & (self.pairs["p_holm"] < LEVEL)].to_dict("records")
-        worse = {row["baseline"] if row["difference"] > 0 else row["method"]
-                 for row in over if best == row["method" if row["difference"] > 0 else "baseline"]}  # fmt: skip
+        best = self.first
+        pairs = self.shown_with_first.to_dict("records")
+        better = [(row["method"], row["baseline"])[:: 1 if row["difference"] > 0 else -1] for row in pairs]
+        worse = {other for method, other in better if method == best}
         others = [str(method) for method in self.ranks.index[1:]]
         shown = [method for method in others if method in worse]
         if not shown:

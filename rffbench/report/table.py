@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -240,8 +239,8 @@ def _asked_scores(results: Results) -> list[str]:
 
 def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tuple[list[Table], dict[str, str]]:
     """The tables of a folder, and the texts of table.csv (the first alone), table.md, table.tex (with names as people
-    write them and bold leaders, across two columns) and ``KEPT`` (the tables as JSON, which shows them again without
-    reading the log), by file name."""
+    write them and bold leaders, across two columns) and ``KEPT`` (the tables as JSON, one a line, which shows them
+    again without reading the log), by file name."""
     tables = folder_tables(protocols, FILES, summaries)
     paper = folder_tables(protocols, replace(FILES, written=True, best=True), summaries)
     texts = {
@@ -249,7 +248,7 @@ def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tupl
         "table.md": "\n".join(each.to_markdown() for each in tables),
         "table.tex": "\n".join(to_latex(each) for each in paper),
     }
-    return tables, {**texts, KEPT: json.dumps([json.loads(each.to_json()) for each in tables], ensure_ascii=False)}
+    return tables, {**texts, KEPT: "".join(f"{each.to_json()}\n" for each in tables)}
 
 
 def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:

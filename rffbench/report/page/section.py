@@ -24,9 +24,8 @@ from rffbench.report.page.charts import card, chart_data
 from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
 from rffbench.report.page.results import TONES, results_sheets
 from rffbench.report.page.sheet import Sheet, anchor, sheet_of
-from rffbench.report.statistics import ALL, Statistics, compute_statistics
+from rffbench.report.statistics import Statistics, compute_statistics
 from rffbench.report.summary import summarise
-from rffbench.stats.intervals import LEVEL
 
 _Record = dict[str, Any]
 
@@ -159,20 +158,17 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
 
 
 def _best(statistics: Statistics) -> str:
-    """Which method is best over all cells, and which are not told apart from it, in a sentence."""
-    ranks = statistics.ranks.sort_values()
-    if len(ranks) < 2:
+    """Which method is best over all cells, and how many others differ from it, in a sentence."""
+    others = len(statistics.ranks) - 1
+    if not others:
         return ""
-    best, others = str(ranks.index[0]), len(ranks) - 1
-    pairs = statistics.pairs[statistics.pairs["dataset"] == ALL]
-    with_it = pairs[(pairs["method"] == best) | (pairs["baseline"] == best)]
-    apart = int((with_it["p_holm"] < LEVEL).sum())
-    first = f"{as_written(best)} has the best mean rank by {statistics.measured}"
+    apart = len(statistics.shown_with_first)
+    first = f"{as_written(statistics.first)} has the best mean rank by {statistics.measured}"
     if apart == others:
-        return f"{first}, and is told apart from {'the other' if others == 1 else 'every other'} method."
+        return f"{first}, and differs from {'the other' if others == 1 else 'every other'} method by more than chance."
     alike = others - apart
     verb = "is" if alike == 1 else "are"
-    return f"{first}; {alike} of {plural(others, 'other method')} {verb} not told apart from it."
+    return f"{first}; {alike} of {plural(others, 'other method')} {verb} not shown to differ from it."
 
 
 def _sweep_notes(protocols: Protocols) -> list[str]:
