@@ -1,8 +1,6 @@
 """The page as a reader has it, in Chromium: it sorts, filters, draws, follows a run, and asks for nothing."""
 
 import csv
-import os
-import shutil
 
 import pytest
 
@@ -14,25 +12,16 @@ from studies.board.page import sections
 from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
+from tests.helpers.browser import NEEDS_CHROMIUM
 from tests.helpers.places import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LIMIT = 60_000  # milliseconds, for a machine that is busy
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: Debian's package chromium"),
+    NEEDS_CHROMIUM,
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        options = [] if os.geteuid() else ["--no-sandbox"]  # root has no sandbox
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
 
 
 class Tab:

@@ -1,8 +1,5 @@
 """The site as a reader has it, in Chromium and from disk: its tables sort and filter, and axe finds nothing."""
 
-import os
-import shutil
-
 import pytest
 
 pytest.importorskip("itables", reason="needs the extra report")
@@ -13,13 +10,12 @@ from playwright import sync_api as playwright
 from rffbench.report import site as site_module
 from rffbench.report.site import write_site
 from rffbench.report.site.claims import papers
+from tests.helpers.browser import NEEDS_CHROMIUM
 from tests.helpers.made_up_board import made_up
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: Debian's package chromium"),
+    NEEDS_CHROMIUM,
 ]
 
 
@@ -29,15 +25,6 @@ def folder(tmp_path_factory):
         patch.setattr(site_module, "shipped_parts", lambda: [made_up()])
         patch.setattr(site_module, "papers", lambda: papers()[:2])
         return write_site(tmp_path_factory.mktemp("site") / "board").folder
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        options = [] if os.geteuid() else ["--no-sandbox"]  # root has no sandbox
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
 
 
 def opened(chromium, path, **context):
