@@ -155,7 +155,7 @@ class Column:
 
 
 def unit_of(column: Column) -> str:
-    """The unit behind every number of a column of texts, and behind nothing else; empty if there is none."""
+    """The one unit that follows every number of a column of texts; empty if a text is no number with that unit."""
     if column.declared or column.numbers or len(column.words) < 2 or dates.formats_of(column.words):
         return ""
     units = set()

@@ -20,7 +20,7 @@ def kernels_served(traits: Traits) -> list[str]:
 def check_kernel(part: str, traits: Traits, kernel: str | Kernel) -> None:
     """NotServed if the part called ``part`` needs a kernel with other traits; ValueError for an unknown ``kernel``."""
     if is_own(kernel):
-        if traits is None:  # any kernel will do; the part says whether it takes one that is no Kernel
+        if traits is None:  # the part takes any kernel, and refuses a callable or a matrix itself if it cannot use one
             return
         what = "a precomputed matrix" if isinstance(kernel, str) and kernel == PRECOMPUTED else "a callable"
         words = needed(traits)

@@ -108,7 +108,7 @@ def against_faulty_parts(
 
     An error of code that is not built in becomes an `OwnCodeError`, with its owner, method and line. Writing to the
     shared rows is a ValueError that names who writes; so is a map that sets or draws from a global generator. A
-    MemoryBudgetError is told in figures of the whole process, whose limit and free bytes are ``memory``. Yields a list
+    MemoryBudgetError gives figures of the whole process, whose limit and free bytes are ``memory``. Yields a list
     that collects warnings about numbers: a `Fallback`, or a solver without convergence.
     """
     with (

@@ -34,7 +34,8 @@ def learnt(method: str) -> str:
 
 
 def left_out(experiment: str, methods: dict[str, str], baseline: str, datasets: list[str]) -> str:
-    """Points more than a baseline, with standard errors over paired trials; ``methods`` are told by other names."""
+    """Points more than a baseline, with standard errors over paired trials; ``methods`` has the name that the
+    table shows for each."""
     rows = trials(experiment)
     found = [["", *datasets]]
     for method, told in methods.items():

@@ -83,7 +83,7 @@ def test_every_reference_is_right_as_a_whole(name):
     assert len(numbers) or claims or read.table is None
     assert read.dataset_statistics().index.is_unique
     if read.table and read.table.counts_all and (numbers["absent"] == "").any():
-        assert read.methods  # all rows are counted: a misspelt method is told
+        assert read.methods  # all rows are counted, so that a misspelt method is found
 
 
 def test_a_paper_is_a_reference_with_its_claims_and_no_numbers():

@@ -135,7 +135,7 @@ def _ranks(view: View) -> Any:
     by = f"by their errors with {view.part.columns:,} columns"
     return {
         "figure": figures.ranks(means, joined_runs(p.to_numpy())),
-        "said": f"{apart} of {len(pairs)} pairs of maps are told apart {by}.",
+        "said": f"{apart} of {len(pairs)} pairs of maps differ by more than chance, {by}.",
     }
 
 

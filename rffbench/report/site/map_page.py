@@ -78,8 +78,8 @@ def sentence(label: str, part: Part, standings: dict[str, Standing], rows: Seque
 
 
 def _on_datasets(part: Part, label: str, rows: Any) -> list[dict[str, Any]]:
-    """On each dataset the mean ratio of test errors, its interval over trials, and whether it is told apart from 1; the
-    smallest first."""
+    """On each dataset the mean ratio of test errors, its interval over trials, and whether it differs from 1 by more
+    than chance; the smallest first."""
     mine = rows[(rows["method"] == label) & rows["ratio"].notna()]
     by_dataset = {str(name): each["ratio"].to_numpy(float) for name, each in mine.groupby("dataset")}
     if label == part.baseline or not by_dataset:
