@@ -16,6 +16,7 @@ tidy_panel        the last touch on a panel: grid, frame, ticks
 Strip, Strips     a line of dots, one for every dataset, with its median and interval; a panel of them
 gains_in_percent  the panel of the gains of some methods
 strips_figure     the figure of such panels
+Picture           a figure for a page, with the name of its file and what it shows in words
 saved             writes a figure into the folder ``figures`` of a results folder
 ================  ======================================================================================================
 
@@ -28,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rffbench.report.board.page import Picture as Picture
     from rffbench.report.figures.strips import strips_figure as strips_figure
     from rffbench.report.figures.style import HOLLOW as HOLLOW
     from rffbench.report.figures.style import SCREEN as SCREEN
@@ -84,6 +86,7 @@ _NAMES = {
         "tidy_panel",
         "without_bars",
     ),
+    "rffbench.report.board.page": ("Picture",),
     "rffbench.report.frame": ("as_written", "protocol_names"),
     "rffbench.report.figures.strips": ("strips_figure",),
     "rffbench.report.strips": ("Strip", "Strips", "gains_in_percent"),

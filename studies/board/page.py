@@ -6,12 +6,11 @@ import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rffbench import Table
-from rffbench.figures import Strips
+from rffbench.figures import Picture, Strips
 from rffbench.stats import BASELINE, CELL, CLOCKS, MEMORY, SESSION, losses
 from studies.board import front, run_tables, tables
 from studies.board.answers import Answer, gains_in_percent
@@ -21,20 +20,8 @@ from studies.board.registered import COLUMNS
 from studies.board.solvers import solver_table
 from studies.board.standing import IN_ROWS, PARTS, TIMED, Board
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 ROWS = "board-rows.csv.gz"
 """The file of all trials, beside the page."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, the ``name`` of its file, and what it shows in words."""
-
-    name: str
-    shows: str
-    figure: Figure
 
 
 @dataclass(frozen=True)
