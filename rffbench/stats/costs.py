@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -104,7 +105,7 @@ def at_cost(
     trials = _with_failures(_read(curves), found, curves, known)
     own = curves[(curves["method"] == baseline) & (curves["n_features"] == columns)]
     target = own.set_index(["dataset", "trial"])["loss"].reindex(pd.MultiIndex.from_frame(trials[["dataset", "trial"]]))
-    unit = trials["dataset"].map({name: each.unit for name, each in known.items()})
+    unit = trials["dataset"].map({name: each.unit for name, each in known.items()}).astype(float)
     trials["gain"] = (target.to_numpy() - trials["loss"].to_numpy()) / unit
     trials = trials[target.notna().to_numpy()].reset_index(drop=True)
     first = trials.drop_duplicates(["dataset", "method"])
@@ -120,9 +121,12 @@ def _read(curves: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((curves["ratio"], number))
     starts = np.flatnonzero(np.diff(number[order], prepend=-1))
     trials = curves.iloc[order[starts]][["dataset", "method", "trial"]].reset_index(drop=True)
-    places = np.split(np.log(curves["ratio"].to_numpy())[order], starts[1:])
-    losses = np.split(curves["loss"].to_numpy()[order], starts[1:])
-    sizes = np.split(curves["n_features"].to_numpy()[order], starts[1:])
+
+    def split(values: NDArray) -> list[NDArray]:
+        return [values[order[start:stop]] for start, stop in pairwise([*starts, len(order)])]
+
+    places = split(np.log(curves["ratio"].to_numpy()))
+    losses, sizes = split(curves["loss"].to_numpy()), split(curves["n_features"].to_numpy())
     read = np.empty(len(trials))
     for same in _alike(trials, places):  # a map's trials cost alike
         read[same] = between(places[same[0]], np.stack([losses[at] for at in same], axis=-1), 0.0)
@@ -194,7 +198,7 @@ def cost_to_reach(
     where the map comes there at no size. ``found`` and ``costs`` are as in `at_cost`."""
     curves = cost_curves(found, costs, known, columns, baseline)
     means = curves.groupby(["dataset", "method", "n_features"])[["loss", "ratio"]].mean()
-    targets = means.xs((baseline, columns), level=["method", "n_features"])["loss"]
+    targets = means["loss"].unstack("dataset").reindex([(baseline, columns)]).iloc[0].dropna()
     reached: dict[str, dict[str, float]] = {}
     for place, curve in means.groupby(["dataset", "method"], sort=False):
         dataset, method = str(place[0]), str(place[1])
@@ -249,7 +253,8 @@ def cost_ratios(costs: pd.DataFrame, columns: int, baseline: str = BASELINE) -> 
 def _at_sizes(measured: pd.Series, wanted: pd.DataFrame) -> pd.Series:
     """The measured ratios, by dataset, method and size, and those of ``wanted`` sizes in between."""
     found: dict[Any, float] = measured.to_dict()
-    missing = wanted[[place not in found for place in wanted[measured.index.names].itertuples(index=False, name=None)]]
+    places = wanted[measured.index.names].itertuples(index=False, name=None)
+    missing = wanted[np.array([place not in found for place in places], dtype=bool)]
     curves = dict(iter(measured.groupby(level=["dataset", "method"])))
     for place, of_map in missing.groupby(["dataset", "method"], sort=False):
         if (mine := curves.get(place)) is None:

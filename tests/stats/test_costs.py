@@ -52,6 +52,18 @@ def test_the_cost_to_come_to_the_baselines_loss_is_a_ratio_to_its_own():
     assert found["near"] == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.parametrize("known", [{}, {"d": Reference("d", 0.2, 0.3, 0.001, 3)}])
+def test_without_a_dataset_that_has_a_unit_nothing_is_known_at_any_cost(known):
+    cells = [("RFF", size, trial) for size in (512, 1024) for trial in range(2)]
+    rows = pd.DataFrame(cells, columns=["method", "n_features", "trial"])
+    rows = rows.assign(dataset="d", loss=0.3, failed=False, cost=rows["n_features"])
+    for trials in (rows, rows.iloc[:0]):
+        found = at_cost(trials, trials, known, 512)
+        assert len(found.trials) == len(found.columns) == len(found.out_of_range) == 0
+        assert set(found.trials) >= {"dataset", "method", "trial", "gain", "outside"}
+        assert cost_to_reach(trials, trials, known, 512).empty
+
+
 def test_a_learner_whose_training_is_timed_as_a_whole_costs_that_and_prediction():
     trials = pd.DataFrame({
         "feature_s": [1.0, np.nan, np.nan], "fit_s": [2.0, np.nan, np.nan], "train_s": [3.0, 5.0, np.nan],
