@@ -17,6 +17,8 @@ Strip, Strips     a line of dots, one for every dataset, with its median and int
 gains_in_percent  the panel of the gains of some methods
 strips_figure     the figure of such panels
 Picture           a figure for a page, with the name of its file and what it shows in words
+strips_pictures   the picture of such panels; none without a panel
+Section           a part of a page: tables, pictures and sentences under a title
 saved             writes a figure into the folder ``figures`` of a results folder
 ================  ======================================================================================================
 
@@ -30,6 +32,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rffbench.report.board.page import Picture as Picture
+    from rffbench.report.board.page import Section as Section
+    from rffbench.report.board.page import strips_pictures as strips_pictures
     from rffbench.report.figures.strips import strips_figure as strips_figure
     from rffbench.report.figures.style import HOLLOW as HOLLOW
     from rffbench.report.figures.style import SCREEN as SCREEN
@@ -86,7 +90,7 @@ _NAMES = {
         "tidy_panel",
         "without_bars",
     ),
-    "rffbench.report.board.page": ("Picture",),
+    "rffbench.report.board.page": ("Picture", "Section", "strips_pictures"),
     "rffbench.report.frame": ("as_written", "protocol_names"),
     "rffbench.report.figures.strips": ("strips_figure",),
     "rffbench.report.strips": ("Strip", "Strips", "gains_in_percent"),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from rffbench import Table
-from rffbench.figures import Picture, Strips
+from rffbench.figures import Picture, Section, strips_pictures
 from rffbench.stats import BASELINE, CELL, CLOCKS, MEMORY, SESSION, losses
 from studies.board import front, run_tables, tables
 from studies.board.answers import Answer, gains_in_percent
@@ -24,15 +22,6 @@ ROWS = "board-rows.csv.gz"
 """The file of all trials, beside the page."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """Tables and figures under a ``title``."""
-
-    title: str
-    tables: list[Table] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-
-
 # ---- What is on it ---------------------------------------------------------------------------------------------------
 
 
@@ -43,13 +32,13 @@ def sections(board: Board) -> list[Section]:
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
         asked, better = _questions(board, answers(board)), _verdicts(board)
-    found = [Section("Which map?", tables=[tables.first_lines(board)]), drawn[0], better, _beside(board), *asked,
-             drawn[1], Section("Chosen parameters", tables=[run_tables.chosen(board)])]  # fmt: skip
+    found = [Section("Which map?", [tables.first_lines(board)]), drawn[0], better, _beside(board), *asked,
+             drawn[1], Section("Chosen parameters", [run_tables.chosen(board)])]  # fmt: skip
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
-        found.append(Section("Solvers", tables=[table]))
+        found.append(Section("Solvers", [table]))
     lost = run_tables.failures(board)
-    found += [Section("Failures", tables=[lost])] if lost else []
-    return [*found, Section("Rows and machine", tables=[run_tables.progress(board), run_tables.runs(board)])]
+    found += [Section("Failures", [lost])] if lost else []
+    return [*found, Section("Rows and machine", [run_tables.progress(board), run_tables.runs(board)])]
 
 
 def _front(board: Board) -> Section:
@@ -75,7 +64,7 @@ def _verdicts(board: Board) -> Section:
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
     by_lambdas = tables.by_lambdas(board)
     shown = [*found, *by_cost, *([by_lambdas] if by_lambdas else []), *run_tables.calibrations(board)]
-    return Section("Better than RFF, the same, or worse", shown, _of_strips("board-gains", panels))
+    return Section("Better than RFF, the same, or worse", shown, strips_pictures("board-gains", panels))
 
 
 def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
@@ -84,24 +73,14 @@ def _questions(board: Board, found_out: Sequence[Answer]) -> list[Section]:
         shown = tables.answer_tables(answer)
         if answer.number == 5 and (of_kernels := tables.kernels_by_columns(board)):
             shown.append(of_kernels)
-        drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
+        drawn = strips_pictures(f"board-question-{answer.number}", answer.panels())
         found.append(Section(f"Question {answer.number}: {answer.asked}", shown, drawn))
     return found
 
 
-def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
-    """The picture of some panels; none without a panel."""
-    from rffbench.figures import strips_figure
-
-    if not panels:
-        return []
-    shows = f"{'; '.join(each.title for each in panels)}: a dot for every dataset, and the median over them."
-    return [Picture(name, shows, strips_figure(panels))]
-
-
 def _beside(board: Board) -> Section:
     shown = (ratio_table(board), tables.beside(board), tables.without_a_map(board))
-    return Section("Beside the gain", tables=[each for each in shown if each])
+    return Section("Beside the gain", [each for each in shown if each])
 
 
 def _each_dataset(board: Board) -> Section:

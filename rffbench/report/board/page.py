@@ -31,12 +31,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: sentences, tables and figures under a ``title``."""
+    """A part of a page: sentences, tables and figures under a ``title``."""
 
     title: str
-    said: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
 
 def own_sections(
@@ -47,16 +47,16 @@ def own_sections(
     from rffbench.report.figures.style import SCREEN, drawn_in
 
     with drawn_in(SCREEN):
-        drawn = _of_strips("board-gains", map_panels(results, label) if label else [])
+        drawn = strips_pictures("board-gains", map_panels(results, label) if label else [])
     ran = {each.config["name"]: runs_of(each.folder) for each in (results, timed) if each}
     return [
-        Section("Gains", tables=list(tables_of), pictures=drawn),
-        Section("Chosen parameters", tables=[chosen_table(results)]),
-        Section("Rows and machine", ["The trials are in trials.jsonl, beside this page."], [run_table(ran)]),
+        Section("Gains", list(tables_of), drawn),
+        Section("Chosen parameters", [chosen_table(results)]),
+        Section("Rows and machine", [run_table(ran)], said=["The trials are in trials.jsonl, beside this page."]),
     ]
 
 
-def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
+def strips_pictures(name: str, panels: Sequence[Strips]) -> list[Picture]:
     """The picture of some panels; none without a panel."""
     from rffbench.report.figures.strips import strips_figure
 

@@ -24,7 +24,7 @@ from rffbench.trials.metrics import METRICS
 try:
     from rffbench.report.page.charts import curves_chart, plane_chart
     from rffbench.report.page.render import own_file, packed, render, vega
-    from rffbench.report.page.section import Section, make_section
+    from rffbench.report.page.section import ExperimentSection, make_section
 except ImportError as error:
     raise ConfigError(
         f"the page needs altair, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"
@@ -57,7 +57,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
     by_name: dict[str, list[str]] = {}
     for folder, name in (each for place in places for each in _experiments(place)):
         by_name.setdefault(folder.name, []).append(name)
-    sections: list[Section] = []
+    sections: list[ExperimentSection] = []
     histories: list[History] = []
     passed_over: list[str] = []
     for runs in by_name.values():
@@ -121,7 +121,7 @@ _APART = {"control": "controls", "study": "studies", "search": "searches"}  # ro
 _MOSTLY, _PARTLY = 0.9, 0.5  # shares of cells within tolerance, or of claims that hold
 
 
-def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
+def _verdicts(sections: Sequence[ExperimentSection]) -> list[tuple[str, str, str, str]]:
     """(authors, tone, verdict, evidence) for every paper, from the experiments that reproduce it. Controls, studies and
     searches count in no sum; the evidence mentions them at its end."""
     found = []
@@ -167,18 +167,18 @@ def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str
     return ("open", f"its {what} {verb} in part") if share >= _PARTLY else ("bad", f"its {what} do not {verb}")
 
 
-def _reproductions(sections: Sequence[Section]) -> list[Section]:
+def _reproductions(sections: Sequence[ExperimentSection]) -> list[ExperimentSection]:
     """The experiments that should reproduce a paper's numbers, or a recorded baseline."""
     return [section for section in sections if section.role in ("reproduction", None)]
 
 
-def _sums(sections: Sequence[Section]) -> tuple[int, int, Counter[str]]:
+def _sums(sections: Sequence[ExperimentSection]) -> tuple[int, int, Counter[str]]:
     """(cells within tolerance, all compared cells, verdicts on claims) of the sections together."""
     claims: Counter[str] = sum((section.claims for section in sections), Counter())
     return sum(each.within for each in sections), sum(each.counted for each in sections), claims
 
 
-def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
+def _tiles(sections: Sequence[ExperimentSection]) -> list[tuple[str, str, str]]:
     """(name, number, text below it) of each tile; cells and claims are those of `_reproductions`."""
     statuses: Counter[str] = sum((section.statuses for section in sections), Counter())
     within, counted, claims = _sums(_reproductions(sections))
@@ -197,7 +197,7 @@ def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
     return tiles
 
 
-def _overview(sections: Sequence[Section]) -> Sheet:
+def _overview(sections: Sequence[ExperimentSection]) -> Sheet:
     """A sheet with one line per experiment, which links to its section."""
     sheet = Sheet(
         "Experiments",

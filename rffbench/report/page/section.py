@@ -31,7 +31,7 @@ _Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Section:
+class ExperimentSection:
     """An experiment on the page.
 
     ``paper`` is the paper that it is about (empty if none) and ``role`` its purpose. ``statuses`` counts its trials.
@@ -85,7 +85,7 @@ class Section:
         return dict(self.facts).get("finished", "")[:10]
 
 
-def make_section(folder: Path, place: str) -> Section:
+def make_section(folder: Path, place: str) -> ExperimentSection:
     """The section of one experiment's folder; ``place`` is the user's name of the folder.
 
     Raises as `load_protocols`; if a newer version of rffbench wrote the folder, the message says so.
@@ -101,7 +101,7 @@ def make_section(folder: Path, place: str) -> Section:
         raise
 
 
-def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) -> Section:
+def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) -> ExperimentSection:
     results = protocols[0][1]
     name = str(results.config.get("name") or results.folder.name)
     here = anchor("results", results.folder.name)
@@ -131,7 +131,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         }
     if statistics is not None:
         sheets.append(sheet_of(statistics.table(), "Methods against each other"))
-    return Section(
+    return ExperimentSection(
         anchor=here,
         name=name,
         title=results.title,

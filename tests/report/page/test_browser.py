@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from rffbench.io.text import printable
-from rffbench.report.board.page import Section, write_html
+from rffbench.report.board.page import write_html
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
 from studies.board.page import sections
@@ -67,7 +67,7 @@ def files(tmp_path_factory):
     pages.write(folder / "single", rows, methods=methods, n_features=["1d"])
     pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
     found = {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
-    of_board = [Section(each.title, [], each.tables, each.pictures) for each in sections(load_board(ROOT / "results"))]
+    of_board = sections(load_board(ROOT / "results"))
     return found | {"board": write_html("The board", of_board, folder / "board.html")}
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rffbench.figures import Section
 from rffbench.stats.gain import Reference
-from studies.board.page import Section, to_markdown
+from studies.board.page import to_markdown
 from studies.board.ratios import error_ratios, ratio_table
 from studies.board.standing import Board, load_board
 from tests.helpers import report_log as log
