@@ -385,9 +385,8 @@ def _rows(path: Path, left_out: Callable[[str], object] | None, other_keys: bool
 def _edited(row: Row) -> str:
     place = f"{row['dataset']} {row['method']} at {row['n_features']}, trial {row['trial']}"
     return (
-        f"{place}: its key is not that of its fields: the row was edited, or belongs to rffbench "
-        f"{row.get('rffbench', 'of another version')}; put the row back as it was, or run the experiment again, which "
-        "measures the trial anew"
+        f"{place}: its key is not that of its fields: the row was edited; put it back as it was, or run the experiment "
+        "again, which measures the trial anew"
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from rffbench import __version__
 from rffbench.execution.log import Cell, cell
 from rffbench.execution.row import Row, has_own_key
 from rffbench.features import MAPS
@@ -50,12 +49,12 @@ def _added(registry: Registry, name: str) -> int | str | None:
 
 
 class OtherCode:
-    """Finds the rows of a log that belong to trials of a ``grid`` but were made by other code, from other data, or have
-    keys of another version; and all rows whose fields were edited.
+    """Finds the rows of a log that belong to trials of a ``grid`` but were made by other code or from other data, and
+    all rows whose fields were edited.
 
     ``specs`` are the grid's by key, ``found`` counts the rows by reason.
 
-    Old rows without ``made_by`` do not say what made them, and are accepted.
+    Rows of before 0.1.0 lack ``made_by``. Nothing says what made them, and they are accepted.
     """
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
@@ -77,8 +76,6 @@ class OtherCode:
     def reason(self, row: Row) -> str | None:
         """Why a row no longer counts, in words; None if it does, or if it belongs to no trial of the grid."""
         if not has_own_key(row):
-            if (version := row.get("rffbench")) != __version__:
-                return f"under keys of another version of rffbench ({version or 'unknown'})"
             return "under keys that are not those of their fields, so the log was edited"
         if spec := self.specs.get(row["key"]):
             now, then = made_by(spec), row.get("made_by")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rffbench.arguments.parameters import is_chosen_once
 from rffbench.data import reference
@@ -20,12 +20,14 @@ from rffbench.execution.folders import set_aside
 from rffbench.execution.log import TrialLog, cell
 from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
-from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
 from rffbench.io.process import have_standard_streams
 from rffbench.io.text import canonical_json
 from rffbench.solvers import check_installed
 from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec
+
+if TYPE_CHECKING:
+    from rffbench.execution.bandwidths import Bandwidths
 
 Progress = Callable[[int, int, int, int, float | None], None]
 
@@ -85,8 +87,8 @@ def run_experiment(
     others, with a thread for every processor; with ``timing: features`` this holds for the timed parts only. After an
     interruption, by Ctrl-C or kill, the same call carries on.
 
-    Rows of these trials that other code made, or that have keys of another version, are moved to the folder's
-    trials.aside.jsonl, ``tell(message)`` is called, and the trials are run again.
+    Rows of these trials that other code made, and rows that were edited, are moved to the folder's trials.aside.jsonl,
+    ``tell(message)`` is called, and the trials are run again.
 
     ``announce(message)`` is called before a dataset is fetched, which may take long.
     ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial. Its counts
@@ -122,10 +124,10 @@ def run_experiment(
             write_whole(folder / file.name, file.read_text(encoding="utf-8"))
         write_whole(folder / "config.yaml", experiment.to_yaml(folder))
 
-        to_run = _ToRun(pending, earlier.remeasured, log)
+        bandwidths = _known_bandwidths(pending, log)
 
         def done(result: TrialResult) -> None:
-            result = to_run.whole(result)
+            result = bandwidths.whole(result) if bandwidths else result
             if not earlier.is_repeated(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
@@ -134,32 +136,19 @@ def run_experiment(
 
         if pending:
             with Manifest(folder, experiment, grid, executor, only, tally.counts, tell):
-                for result in to_run.known:
-                    done(result)
-                _carry_out(to_run.specs, executor, done, announce)
+                to_run = [bandwidths.given(spec) for spec in pending] if bandwidths else pending
+                _carry_out(to_run, executor, done, announce)
     return Summary(folder, tally.counts(), len(pending), time.monotonic() - started)
 
 
-class _ToRun:
-    """What to run for the pending trials, in view of the rows that the log has of trials like them: only the map, where
-    they lack measures; with the bandwidth that another size has chosen; nothing, where the result is ``known``."""
+def _known_bandwidths(pending: list[TrialSpec], log: TrialLog) -> Bandwidths | None:
+    """The bandwidths that the log's trials of other sizes have chosen for the pending ones; None if these choose none
+    for all sizes."""
+    if not any(is_chosen_once(spec.kernel["gamma"]) for spec in pending):
+        return None
+    from rffbench.execution.bandwidths import Bandwidths  # with it come all maps and solvers
 
-    def __init__(self, pending: list[TrialSpec], remeasured: Remeasured, log: TrialLog) -> None:
-        asked = [remeasured.of_map(spec) for spec in pending]
-        self.known = [each for each in asked if isinstance(each, TrialResult)]
-        self.specs = [each for each in asked if isinstance(each, TrialSpec)]
-        self._remeasured, self._bandwidths = remeasured, None
-        if any(is_chosen_once(spec.kernel["gamma"]) for spec in self.specs):
-            from rffbench.execution.bandwidths import Bandwidths  # with it come all maps and solvers
-
-            self._bandwidths = Bandwidths(self.specs, log.rows())
-            self.specs = [self._bandwidths.given(spec) for spec in self.specs]
-
-    def whole(self, result: TrialResult) -> TrialResult:
-        """The result of a pending trial, from the result of what was run for it."""
-        if self._bandwidths:
-            result = self._bandwidths.whole(result)
-        return self._remeasured.whole(result)
+    return Bandwidths(pending, log.rows())
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
@@ -205,32 +194,28 @@ def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earli
 class _Earlier:
     """The status of a grid's trials in a log. The last row of each key counts; the rows are not kept.
 
-    ResultsError if a cell was measured under another spec: its table would mix two experiments. If the grid itself
-    measures a cell in several ways, as a sweep does, the settings distinguish them.
+    ResultsError if a cell was measured under another spec alone: its table would mix two experiments. If the grid
+    itself measures a cell in several ways, as a sweep does, the settings distinguish them.
 
     Attributes
     ----------
     statuses : the status of every trial that has a row, by key
-    remeasured : those that have a row, but for some measures
     """
 
     def __init__(self, folder: Path, by_key: Mapping[Key, TrialSpec], rows: Iterable[Row]) -> None:
         self.statuses: dict[Key, str] = {}
-        self.remeasured = Remeasured(by_key.values())
         self._lost: dict[Key, str] = {}  # trials that failed by no fault of their own, and how
         by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
             if spec := by_key.get(row["key"]):
                 self._count(spec.key, row)
-            elif self.remeasured.knows(row):
-                continue
             elif len(by_cell()) == len(by_key) and (spec := by_cell().get(cell(row))):
                 mixed.pop(row["key"], None)
                 if row["status"] == "ok":
                     mixed[row["key"]] = row, spec
-        if mixed:
-            raise ResultsError(_mixing(folder, len(mixed), *next(iter(mixed.values()))))
+        if other := [(row, spec) for row, spec in mixed.values() if spec.key not in self.statuses]:
+            raise ResultsError(_mixing(folder, len(other), *other[0]))
 
     def _count(self, key: Key, row: Row) -> None:
         self.statuses[key] = sys.intern(row["status"])

@@ -101,16 +101,6 @@ def test_rows_that_do_not_say_what_made_them_stay_valid(tmp_path, run):
     assert run(config) == (0, [])
 
 
-def test_rows_with_keys_of_another_version_are_named_and_kept(tmp_path, run):
-    config = write(tmp_path)
-    run(config)
-    rewrite(tmp_path, lambda row: {**row, "key": "0" * 64, "a_later_field": 3, "rffbench": "9.1"})
-    count, (said,) = run(config)
-    assert count == 2
-    assert said.startswith("2 rows were made under keys of another version of rffbench (9.1); they are kept in")
-    assert len(rows(tmp_path, ASIDE)) == 2
-
-
 def test_a_row_whose_field_was_edited_is_named_and_its_trial_measured_anew(tmp_path, run):
     config = write(tmp_path)
     run(config)

@@ -201,6 +201,17 @@ def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_rows_with_other_measures_are_another_config_s_unless_their_trials_have_rows_of_this_one(tmp_path):
+    carry_out(FakeExperiment(GRID), tmp_path)
+    wider = FakeExperiment([replace(one, measures=["kernel_error", "sup_error"]) for one in GRID])
+    with pytest.raises(ResultsError, match=r"6 of these .* measures \[\"kernel_error\"\] instead of \["):
+        carry_out(wider, tmp_path)
+    carry_out(wider, tmp_path / "wider")
+    with (tmp_path / "trials.jsonl").open("a") as log:
+        log.write((tmp_path / "wider" / "trials.jsonl").read_text())
+    assert carry_out(wider, tmp_path).run == 0
+
+
 def test_a_larger_grid_carries_on_in_the_same_folder(tmp_path):
     carry_out(FakeExperiment(GRID), tmp_path)
     larger = [*GRID, *[replace(one, method="QMC") for one in GRID]]
