@@ -29,7 +29,6 @@ from rffbench.features import (
     weighted,
 )
 from rffbench.features.hooks import hook
-from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
 from rffbench.kernels.served import check_kernel
 from rffbench.plugins.parts import MapServes, declared
@@ -41,17 +40,6 @@ FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activatio
 
 FEATURES = {name: place for family in FAMILIES for name, place in family.FEATURES.items()}
 """The built-in feature maps: name in configs to ``module:Class``."""
-
-_OLD_MODULES = {
-    "qmc": ("quadrature.qmc",),
-    "leverage": ("weighted.leverage", "weighted.surrogate", "weighted.pool"),
-    "countsketch": ("structured.countsketch",),
-    "compact": ("structured.compact", "structured.projected"),
-    "tefm": ("data_dependent.tefm",),
-    "nystroem": ("data_dependent.nystroem",),
-    "perceptron": ("activation.perceptron",),
-}
-globals().update(keep_old_paths(__name__, _OLD_MODULES))
 
 ENTRY_POINT_GROUP = "rffbench.features"
 

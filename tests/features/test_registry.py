@@ -1,5 +1,7 @@
 """Feature maps by name: what a config may ask, and what it is told when it asks for something else."""
 
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -28,6 +30,14 @@ def test_every_built_in_map_is_made_with_its_defaults(name):
     made = make_features(config, n_features=16, count="columns", kernel=kernel, gamma=gamma, random_state=3)
     assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, gamma, 3)
     assert {key: getattr(made, key) for key in parameters(name)} == parameters(name)
+
+
+def test_the_families_tables_import_no_map():
+    program = "import sys, rffbench.features; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    imported = done.stdout.split()
+    assert "rffbench.features.quadrature" in imported
+    assert not {place.partition(":")[0] for place in FEATURES.values()} & set(imported)
 
 
 def test_n_features_counts_frequencies_or_columns():
