@@ -115,7 +115,7 @@ def test_sorf_of_fixed_lengths_has_the_numbers_of_before_there_was_a_choice(one_
 
 
 def test_orthogonal_and_activation_have_the_numbers_of_before_there_were_other_choices(one_thread):
-    assert of_variants("orthogonal", [{}]) == "45538ceb400d305b"
+    assert of_variants("orthogonal", [{}]) == of_variants("orthogonal", [{"lengths": "own"}]) == "45538ceb400d305b"
     weights = [{}] + [{"weights": each} for each in ("iid", "orthogonal", "sorf", "qmc")]
     assert of_variants("activation", weights) == "eb28fa756b87549c"
 

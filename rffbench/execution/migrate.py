@@ -249,7 +249,7 @@ def _solver(given: Mapping[str, Any]) -> dict[str, Any]:
     defaults = SOLVERS.defaults(name)
     if missing := [key for key, default in defaults.items() if default and key not in given]:
         raise ValueError(f"solver {name} has no {missing[0]} there, and it isn't known what it was")
-    return {"name": name} | defaults | dict(given)
+    return SOLVERS.stated(name, {"name": name} | defaults | dict(given))
 
 
 def _kernel(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ LETTERS = {
     "o": "1 where directions are made orthogonal, else 0", "r": "the multiply-adds of a projection",
     "q": "folds of the cross-validation; 0 of a single λ",
     "i": "passes, steps or trees: a usual number, or the budget's if that is less",
+    "u": "passes over the rows in which parameters are learnt: a usual number",
 }  # fmt: skip
 """The meaning of the letters in formulas. A map or a solver may add letters."""
 
@@ -137,14 +138,15 @@ Factory = TypeVar("Factory")
 
 
 def serves(
-    declared: SolverServes, *, versions: Mapping[str, Mapping[Any, int]] | None = None
+    declared: SolverServes, *, versions: Mapping[str, Mapping[Any, int]] | None = None, later: tuple[str, ...] = ()
 ) -> Callable[[Factory], Factory]:
-    """Decorator that declares what a solver's factory serves, and the ``versions`` of values of its parameters
-    (`rffbench.plugins.registry.Registry.made_by`)."""
+    """Decorator that declares what a solver's factory serves, the ``versions`` of values of its parameters, and its
+    ``later`` parameters (`rffbench.plugins.registry.Registry.made_by`, ``stated``)."""
 
     def declare(factory: Factory) -> Factory:
         factory.serves = declared  # type: ignore[attr-defined]
         factory.versions = versions or {}  # type: ignore[attr-defined]
+        factory.later = later  # type: ignore[attr-defined]
         return factory
 
     return declare

@@ -7,6 +7,7 @@ class. Computing them costs no more than one Gram matrix over all rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -54,6 +55,7 @@ from rffbench.solvers.marginal_likelihood import (
 
 Variance = Literal["targets", "residuals"]
 Pairs = Literal["real", "complex"]
+USUAL_STEPS = 40  # of learning
 NODES = 40  # of the quadrature for the probability of two classes
 SAMPLED = 1 << 22  # numbers drawn at a time
 
@@ -317,8 +319,8 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """The posterior mean of f at X, (n,) or (n, t); with one of the two, also a second array.
 
-        ``return_std``: the standard deviation of f, of the mean's shape. An interval for a new y has the standard
-        deviation √(std² + ``noise_``). ``return_cov``: the covariance of f at the rows, (n, n) or (n, n, t).
+        ``return_std``: the standard deviation of f, of the mean's shape; `predict_deviations` has that of a new y.
+        ``return_cov``: the covariance of f at the rows, (n, n) or (n, n, t).
         """
         if return_std and return_cov:
             raise ValueError("at most one of return_std and return_cov can be True")
@@ -336,6 +338,12 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
                 missing = missing_variance(self.features_, checked_rows(X, part), Z)
                 deviations[part] = np.sqrt(deviations[part] ** 2 + self.variance_ * missing)
         return mean, _for_each_target(deviations, mean, axes=1)
+
+    @available_if(lambda self: self.pairs == "real")
+    def predict_deviations(self, X: Any) -> NDArray[np.float64]:
+        """The standard deviation of a new y at X, √(std² + ``noise_``), (n,) or (n, t)."""
+        found = np.sqrt(np.square(self.predict(X, return_std=True)[1]) + self.noise_)
+        return np.asarray(found)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: RandomState = 0) -> NDArray[np.float64]:
         """Draws of f at X from the posterior, without noise: (n, n_samples), or (n, t, n_samples) of several targets.
@@ -545,15 +553,23 @@ def _variance_of(
     return found or 1.0  # of targets that are all the same
 
 
+def _letters(config: Mapping[str, Any]) -> dict[str, float]:
+    """The steps of learning, and the passes over the rows: two of a step, if the sums change with what is learnt."""
+    steps = USUAL_STEPS if config.get("learn") else 0
+    return {"i": steps, "u": 2 * steps if config.get("diagonal") or config.get("learn") != "noise" else 0}
+
+
 @serves(
     SolverServes(
-        sums="n*p*p/2", cost="(c + 1)*p**3/3",
+        sums="n*p*p/2", cost="(c + 1)*p**3/3 + i*p**3 + u*n*p*p", letters=_letters,
         source="Rasmussen and Williams, 2006; Milios et al., NeurIPS 2018",
-    )
+    ),
+    later=("learn", "diagonal"),
 )  # fmt: skip
 def make_gp(
     *, task: str, features: Any, memory: int | None = None, random_state: RandomState = None,
     noise: float = 0.1, variance: float | Variance = "targets", pairs: Pairs = "real", samples: int = 0,
+    learn: Learn | None = None, diagonal: bool = False,
 ) -> FeatureGPRegressor | FeatureGPClassifier:  # fmt: skip
     """A Gaussian process on the features; classification as regression on Dirichlet-transformed labels.
 
@@ -564,10 +580,18 @@ def make_gp(
         together; or residuals, that of the targets minus their prior means.
     pairs : complex: the columns are the real parts of complex features, then the imaginary parts; weights are complex.
     samples : draws of the posterior for probabilities of more than two classes; 0: no probabilities.
+    learn : for regression, what the marginal likelihood chooses: null; noise, the noise and the prior variance; gamma,
+        these and the kernel's bandwidth; lengths, these and a length for each input.
+    diagonal : for regression on Nyström features, whether to add the variance that these lack (FITC).
     """
     if task == "classification":
+        for name, value in (("learn", learn), ("diagonal", diagonal)):
+            if value:
+                raise WrongParameter(name, f"is for regression; for classification leave it out, got {value!r}")
         return FeatureGPClassifier(
             noise, variance=variance, pairs=pairs, samples=samples, features=features, memory=memory,
             random_state=random_state,
         )  # fmt: skip
-    return FeatureGPRegressor(noise, variance=variance, pairs=pairs, features=features, memory=memory)
+    return FeatureGPRegressor(
+        noise, variance=variance, pairs=pairs, features=features, memory=memory, learn=learn, diagonal=diagonal
+    )

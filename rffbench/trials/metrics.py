@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 SECONDS, PERCENT, BYTES = "s", "%", "bytes"
 Direction = Literal["greater", "less"]
-Needs = Literal["labels", "values", "scores", "probabilities"]
+Needs = Literal["labels", "values", "scores", "probabilities", "deviations"]
 
 
 def check_direction(better: object, of: str = "", besides: str = "") -> None:
@@ -196,6 +196,10 @@ METRICS = {
         Metric("mae", "mean absolute error", better="less"),
         Metric("mse", "test mean squared error", better="less"),
         Metric("r2", "R²", better="greater"),
+        Metric("nll", "negative log-likelihood", better="less"),
+        Metric("coverage_50", "coverage of 50 % intervals", PERCENT),
+        Metric("coverage_90", "coverage of 90 % intervals", PERCENT),
+        Metric("coverage_95", "coverage of 95 % intervals", PERCENT),
         Metric("kernel_error", "relative kernel error", better="less", measure=kernel_error, judged=True),
         Metric("scaled_error", "kernel error at the best scale", better="less", measure=scaled_error, judged=True,
                cost=_DECOMPOSED),

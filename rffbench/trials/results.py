@@ -89,7 +89,9 @@ class FittedTrial:
         needs = {each.needs for each in wanted.values()}
         y, solver = self.problem.split.y_test, self.solver
         found = Predictions(np.asarray(y), predicted, self.problem.labels)
-        if declared(solver, "predict_proba") and needs - {"labels"}:
+        if "deviations" in needs:
+            found.deviations = solver.predict_deviations(self.X_test)
+        elif declared(solver, "predict_proba") and needs - {"labels"}:
             found.scores = found.probabilities = solver.predict_proba(self.X_test)
         elif needs - {"labels"}:
             found.scores = by_class(solver.decision_function(self.X_test))

@@ -1,7 +1,7 @@
 """Scores of predictions besides a dataset's accuracy or RMSE; a config names them under ``scores``.
 
-Each needs labels, decision scores, or probabilities of the classes from a solver. Ridge regression has no
-probabilities; its parameter ``calibrate: platt`` computes them from its scores on held-out rows.
+Each needs labels or values, decision scores, probabilities of the classes, or standard deviations from a solver. Ridge
+regression has no probabilities; its parameter ``calibrate: platt`` computes them from its scores on held-out rows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.plugins.ownfile import portable
@@ -26,7 +27,7 @@ from rffbench.solvers import parameters
 from rffbench.solvers.platt import Sigmoids
 from rffbench.trials.metrics import METRICS, TRIAL_COLUMNS, Metric
 
-Needs = Literal["labels", "scores", "probabilities"]
+Needs = Literal["labels", "scores", "probabilities", "deviations"]
 BINS = 15  # bins of the calibration error
 
 
@@ -36,7 +37,8 @@ class Predictions:
     of several targets both (n, targets).
 
     ``scores`` (n, c) are decision scores, one column per class; ``probabilities`` (n, c) sum to 1; columns are in the
-    order of ``classes`` (c,). A regression has neither.
+    order of ``classes`` (c,). A regression has neither; its ``deviations``, of the shape of y, are the standard
+    deviations of the normal distribution that is predicted for y, noise included.
     """
 
     y: NDArray
@@ -44,6 +46,7 @@ class Predictions:
     classes: NDArray | None = None
     scores: NDArray[np.float64] | None = None
     probabilities: NDArray[np.float64] | None = None
+    deviations: NDArray[np.float64] | None = None
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -137,6 +140,37 @@ def r2(found: Predictions) -> float:
     return 1 - errors / deviations
 
 
+def nll(found: Predictions) -> float:
+    """−(1/n) Σ ln N(y; ŷ, s²), s the predicted standard deviation, in nats; of several targets the mean over them."""
+    s = _deviations(found)
+    return float((np.log(2 * np.pi * s**2) / 2 + np.square((found.y - found.predicted) / s) / 2).mean())
+
+
+def coverage_50(found: Predictions) -> float:
+    """The share of the y in the central interval ŷ ± z·s that holds 50 % of N(ŷ, s²), in percent."""
+    return _coverage(found, 0.5)
+
+
+def coverage_90(found: Predictions) -> float:
+    """As ``coverage_50``, of 90 %."""
+    return _coverage(found, 0.9)
+
+
+def coverage_95(found: Predictions) -> float:
+    """As ``coverage_50``, of 95 %."""
+    return _coverage(found, 0.95)
+
+
+def _coverage(found: Predictions, level: float) -> float:
+    within = np.abs(found.y - found.predicted) <= ndtri((1 + level) / 2) * _deviations(found)
+    return 100 * float(within.mean())
+
+
+def _deviations(found: Predictions) -> NDArray[np.float64]:
+    assert found.deviations is not None
+    return found.deviations
+
+
 class Score(ABC):
     """A score of predictions. A config names your own, a subclass of this, by its file: ``./mine.py:MyScore``.
 
@@ -174,6 +208,10 @@ SCORES = {
     "mae": Formula("labels", "regression", mae),
     "mse": Formula("labels", "regression", mse),
     "r2": Formula("labels", "regression", r2),
+    "nll": Formula("deviations", "regression", nll),
+    "coverage_50": Formula("deviations", "regression", coverage_50),
+    "coverage_90": Formula("deviations", "regression", coverage_90),
+    "coverage_95": Formula("deviations", "regression", coverage_95),
 }
 """The scores that a config may name under ``scores``. Their titles, units and better directions are in
 `rffbench.trials.metrics.METRICS`."""
@@ -237,16 +275,22 @@ def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -
     from ``config``, does not give."""
     asked = score(name)
     needs = asked.needs
-    if asked.task != task or needs == "labels" or declared(solver, "predict_proba"):
-        return
-    if needs == "scores" and declared(solver, "decision_function"):
+    if asked.task != task or needs == "labels" or any(declared(solver, each) for each in _GIVEN_BY[needs]):
         return
     if needs == "probabilities" and config.get("calibrate"):
         return
-    advice = "write calibrate: platt in the solver, or use" if "calibrate" in parameters(config["name"]) else "use"
-    raise ConfigError(
-        f"{portable(name)} needs {needs}, which the solver {config['name']} does not give; {advice} logistic"
-    )
+    advice = f"use {'gp' if needs == 'deviations' else 'logistic'}"
+    if needs != "deviations" and "calibrate" in parameters(config["name"]):
+        advice = f"write calibrate: platt in the solver, or {advice}"
+    raise ConfigError(f"{portable(name)} needs {needs}, which the solver {config['name']} does not give; {advice}")
+
+
+_GIVEN_BY = {
+    "scores": ("predict_proba", "decision_function"),
+    "probabilities": ("predict_proba",),
+    "deviations": ("predict_deviations",),
+}
+"""The methods of a solver that give what a score needs."""
 
 
 def platt(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Callable[[NDArray], NDArray[np.float64]]:

@@ -174,6 +174,27 @@ def test_what_no_result_depends_on_leaves_the_keys_alone(read, change):
 
 
 @pytest.mark.parametrize(
+    ("method", "usual", "other"),
+    [
+        ({"features": "orthogonal"}, {"lengths": "own"}, {"lengths": "coupled"}),
+        ({"features": "nystroem"}, {"solver": {"name": "gp", "learn": None, "diagonal": False}},
+         {"solver": {"name": "gp", "learn": "gamma"}}),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_came_later_is_in_the_key_only_where_it_has_another_value(method, usual, other):
+    """So that results which were published before stay those of their config."""
+
+    def experiment(more):
+        config = {"name": "small", "datasets": ["synthetic-regression"], "n_features": [8], "solver": {"name": "gp"}}
+        return Experiment.model_validate(config | {"methods": {"one": method | more}})
+
+    assert keys(experiment({})) == keys(experiment(usual)) != keys(experiment(other))
+    for more in ({}, usual, other):
+        resolved = yaml.safe_load(experiment(more).to_yaml())
+        assert keys(Experiment.model_validate(resolved)) == keys(experiment(more))
+
+
+@pytest.mark.parametrize(
     "change",
     [("sigma: 2.0", "sigma: 2.5"), ("seed: 7", "seed: 8"), ("lambda: [0.05, 0.1]", "lambda: [0.05]"),
      ("preprocess: minmax", "preprocess: standard"), ("reference:", "dtype: float32\nreference:")],

@@ -71,7 +71,9 @@ WAYS = {
     "sorf": [
         Way({"lengths": "chi"}), Way({"lengths": "fixed"}, ("gaussian",)), Way({"transposed": True}, ("gaussian",)),
     ],
-    "orthogonal": [Way(), Way({"signs": "lapack"}, ("gaussian",))],
+    "orthogonal": [
+        Way(), Way({"signs": "lapack"}, ("gaussian",)), Way({"lengths": "coupled"}, ("gaussian",)),
+    ],
     "rom": [Way(), Way({"products": 1}), Way({"lengths": "fixed"}, ("gaussian",))],
     "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
     "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],

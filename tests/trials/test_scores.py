@@ -8,6 +8,7 @@ import sklearn.metrics
 from scipy.special import expit
 
 import rffbench
+from rffbench import FeatureGPRegressor
 from rffbench.errors import ConfigError
 from rffbench.trials.metrics import METRICS, Metric
 from rffbench.trials.scores import BINS, SCORES, Predictions, platt
@@ -64,6 +65,17 @@ def test_scores_of_values_are_scikit_learns():
     found = Predictions(y, y + 0.1 * rng.standard_normal(50))
     assert SCORES["mae"].compute(found) == pytest.approx(sklearn.metrics.mean_absolute_error(y, found.predicted))
     assert SCORES["r2"].compute(found) == pytest.approx(sklearn.metrics.r2_score(y, found.predicted))
+
+
+def test_scores_of_intervals_are_those_by_hand():
+    """Errors of 0, ½, 1, 2, 3 and −4 of deviations 1, 1, 1, 1, 2 and 2: in units of them 0, ½, 1, 2, 1½ and 2."""
+    errors, s = np.array([0.0, 0.5, 1.0, 2.0, 3.0, -4.0]), np.array([1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+    found = Predictions(5 + errors, np.full(6, 5.0), deviations=s)
+    squares = 0 + 0.25 + 1 + 4 + 2.25 + 4
+    expected = np.log(2 * np.pi) / 2 + (2 * np.log(2) + squares / 2) / 6
+    assert SCORES["nll"].compute(found) == pytest.approx(expected, rel=1e-12)
+    for name, inside in {"coverage_50": 2, "coverage_90": 4, "coverage_95": 4}.items():  # 0.674, 1.645 and 1.960
+        assert SCORES[name].compute(found) == pytest.approx(100 * inside / 6), name
 
 
 def test_a_class_without_test_rows_is_left_out_of_balanced_accuracy():
@@ -161,7 +173,7 @@ def test_platts_sigmoid_stays_finite_where_the_scores_part_the_classes():
 
 
 def test_every_score_has_a_title_and_a_better_direction():
-    assert all(METRICS[name].better for name in SCORES)
+    assert all(METRICS[name].better or name.startswith("coverage") for name in SCORES)
 
 
 CONFIG = {
@@ -201,9 +213,41 @@ def test_several_classes_and_values_have_their_scores(tmp_path):
     assert (values["mae"] < values["rmse"]).all()
 
 
+def test_a_gaussian_process_has_the_scores_of_its_intervals(tmp_path):
+    """Those of the trial's model, built again from its split: no score is of f without the noise."""
+    solver = {"name": "gp", "learn": "noise", "diagonal": True}
+    found = run(
+        tmp_path, datasets=["synthetic-regression"], scores=["nll", "coverage_50", "coverage_90", "coverage_95"],
+        methods={"Nyström": {"features": "nystroem"}}, count="columns", n_features=[40], solver=solver,
+    ).trials  # fmt: skip
+    assert found["status"].eq("ok").all()
+    for _, row in found.iterrows():
+        assert row["coverage_50"] < row["coverage_90"] <= row["coverage_95"]
+        # Of a Gaussian whose deviation is the RMSE, the score is at least this.
+        assert row["nll"] > np.log(2 * np.pi) / 2 + np.log(row["rmse"])
+        assert row["nll"] < np.log(2 * np.pi) / 2 + np.log(row["rmse"]) + 1
+
+
+def test_the_deviations_are_those_of_a_new_y():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    model = FeatureGPRegressor(0.3).fit(X, X @ [1.0, 2.0] + rng.normal(size=50))
+    np.testing.assert_allclose(model.predict_deviations(X) ** 2, model.predict(X, return_std=True)[1] ** 2 + 0.3)
+    assert not hasattr(FeatureGPRegressor(pairs="complex"), "predict_deviations")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        (
+            {"datasets": ["synthetic-regression"], "scores": ["nll"], "solver": {"name": "ridge"}},
+            "nll needs deviations, which the solver ridge does not give; use gp",
+        ),
+        ({"solver": {"name": "gp", "learn": "noise"}, "scores": []}, "solver 'gp': learn is for regression"),
+        (
+            {"datasets": ["synthetic-regression"], "scores": [], "solver": {"name": "gp", "diagonal": True}},
+            "diagonal must be False but for NystroemFeatures of a named kernel, got RandomFourierFeatures",
+        ),
         ({"scores": ["auk"]}, "unknown score 'auk'; did you mean 'auc'"),
         (
             {"solver": {"name": "ridge"}},
@@ -257,7 +301,11 @@ def test_a_score_of_your_own_is_named_by_its_file(tmp_path, monkeypatch):
     [
         ("(Score)", "", "must derive from rffbench.plugin.Score"),
         ('Metric("gini"', 'Metric("accuracy"', "its metric 'accuracy' has the name of another"),
-        ('needs = "scores"', 'needs = "votes"', "needs must be one of labels, scores, probabilities, not 'votes'"),
+        (
+            'needs = "scores"',
+            'needs = "votes"',
+            "probabilities, deviations, not 'votes'",
+        ),
         ("compute", "calculate", "and have compute(found)"),
         ("Gini(", "Jini(", "unknown class 'Gini'"),
     ],

@@ -44,7 +44,7 @@ class SimplexRandomFeatures(OrthogonalRandomFeatures):
     serves: ClassVar[MapServes] = replace(OrthogonalRandomFeatures.serves, source="Reid et al., ICML 2023")
     choices: ClassVar[dict[str, tuple[object, ...]]] = {}
     of_whole_blocks: ClassVar[bool] = True
-    block, signs = "square", "haar"
+    block, signs, lengths = "square", "haar", "own"
 
     __init__ = FourierFeatures.__init__  # the block of a simplex is square
 

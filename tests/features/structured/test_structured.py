@@ -1,9 +1,13 @@
 """Structured frequencies: what each map is made of, and its marginals."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import hadamard
+from scipy.special import hyp0f1
 from sklearn.base import clone
 
 from rffbench import (
@@ -22,13 +26,14 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 MAPS = {
     "fastfood": FastfoodFeatures(),
     "orthogonal": OrthogonalRandomFeatures(),
+    "orthogonal, coupled": OrthogonalRandomFeatures(lengths="coupled"),
     "simplex": SimplexRandomFeatures(),
     "rom": RandomOrthoMatrixFeatures(products=2),
     "sorf": StructuredOrthogonalFeatures(),
     "sorf, fixed": StructuredOrthogonalFeatures(lengths="fixed"),
 }
-UNBIASED = ["fastfood", "orthogonal", "simplex"]
-OF_EVERY_KERNEL = [name for name in MAPS if name != "sorf, fixed"]
+UNBIASED = ["fastfood", "orthogonal", "orthogonal, coupled", "simplex"]
+OF_EVERY_KERNEL = [name for name in MAPS if name not in ("sorf, fixed", "orthogonal, coupled")]
 SIGMA = 0.7
 GAMMA = 1 / (2 * SIGMA**2)
 
@@ -243,6 +248,68 @@ def test_orthogonal_frequencies_are_the_stream_s_made_orthogonal_in_their_length
         np.testing.assert_array_less(0, np.sum(block * base[:, first : first + d], axis=0))
 
 
+@pytest.mark.parametrize(("d", "s"), [(1, 5), (2, 7), (5, 13), (6, 4)])
+def test_coupled_lengths_are_the_stream_s_and_their_partners(d, s):
+    """In a block the first of a pair has its own length, and F(ρ) + F(ρ′) = 1; a last odd one has its own."""
+    shared = {"n_components": 2 * s, "gamma": GAMMA, "random_state": 2}
+    own, coupled = (
+        OrthogonalRandomFeatures(lengths=lengths, **shared).fit(np.zeros((2, d))).frequencies_
+        for lengths in ("own", "coupled")
+    )
+    partner = np.arange(s) % d % 2 == 1
+    np.testing.assert_allclose(coupled[:, ~partner], own[:, ~partner], atol=1e-14)
+    of_own, of_coupled = (np.linalg.norm(W, axis=0) for W in (own, coupled))
+    np.testing.assert_allclose(coupled / of_coupled, own / of_own, atol=1e-12)
+    F = stats.chi(d).cdf(SIGMA * of_coupled)
+    np.testing.assert_allclose(F[partner] + F[:-1][partner[1:]], 1, atol=1e-12)
+
+
+def variance_of_a_block(d, z, coupled):
+    """Of the estimate of exp(−z²/2) by d orthogonal frequencies, by quadrature over the lengths. Two orthogonal
+    frequencies have E[cos(wᵀΔ)·cos(w′ᵀΔ)] = f(z²(ρ² + ρ′²)), f(t) = ₀F₁(d/2, −t/4), because w ± w′ has the length
+    √(ρ² + ρ′²) and a uniform direction."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    u, weights = (nodes + 1) / 2, weights / 2
+    squares, partners = stats.chi2(d).ppf(u), stats.chi2(d).ppf(1 - u)
+    k = np.exp(-(z**2) / 2)
+    own = (1 + k**4 - 2 * k**2) / 2
+    apart = weights @ hyp0f1(d / 2, -(z**2) * (squares[:, None] + squares) / 4) @ weights - k**2
+    together = weights @ hyp0f1(d / 2, -(z**2) * (squares + partners) / 4) - k**2
+    pairs = d // 2 if coupled else 0
+    return (d * own + (d * (d - 1) - 2 * pairs) * apart + 2 * pairs * together) / d**2
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+@pytest.mark.parametrize("z", [0.5, 1.0])
+def test_coupled_lengths_have_the_variance_that_theory_gives(d, z):
+    X = np.zeros((2, d))
+    X[1, 0] = z
+    found = {}
+    for lengths in ("own", "coupled"):
+        blocks = 2000
+        map_ = OrthogonalRandomFeatures(2 * d * blocks, lengths=lengths, gamma=0.5, random_state=5).fit(X)
+        of_blocks = np.cos(z * map_.frequencies_[0]).reshape(blocks, d).mean(axis=1)
+        found[lengths], expected = of_blocks.var(ddof=1), variance_of_a_block(d, z, lengths == "coupled")
+        squares = (of_blocks - of_blocks.mean()) ** 2
+        assert abs(found[lengths] - expected) < 4 * squares.std() / np.sqrt(blocks)
+    assert d == 1 or found["coupled"] < 0.95 * found["own"]
+
+
+@pytest.mark.parametrize("d", [2, 3, 8, 32])
+def test_coupled_lengths_never_have_more_variance_for_close_points(d):
+    for z in (0.01, 0.1, 0.5, 1.0, 1.5):
+        assert variance_of_a_block(d, z, True) < variance_of_a_block(d, z, False)
+
+
+def test_the_page_has_the_variance_of_coupled_lengths():
+    page = (Path(__file__).parents[3] / "docs" / "maps.md").read_text(encoding="utf-8")
+    said = r"has (\.\d+) times the variance of independent lengths in 2 dimensions, (\.\d+) in 8 and (\.\d+) in 64\. "
+    said += r"Where k is near 0 it may have more: ([\d.]+) times at z = 4 in 2 dimensions"
+    numbers = [float(number) for number in re.search(said, page).groups()]
+    for number, (d, z) in zip(numbers, [(2, 1), (8, 1), (64, 1), (2, 4)], strict=True):
+        assert variance_of_a_block(d, z, True) / variance_of_a_block(d, z, False) == pytest.approx(number, abs=0.006)
+
+
 @pytest.mark.parametrize("name", MAPS)
 def test_float32_agrees_over_several_blocks_of_many_columns(name):
     X = np.random.default_rng(4).uniform(size=(50, 100)) / 10
@@ -303,6 +370,11 @@ def test_wrong_parameters_are_refused_with_what_would_be_right(name, parameters,
             "lengths must be 'chi' with the matern kernel",
         ),
         (StructuredOrthogonalFeatures(lengths="normal"), "lengths must be one of 'chi', 'fixed', got 'normal'"),
+        (
+            OrthogonalRandomFeatures(lengths="coupled", kernel="matern"),
+            "lengths must be 'own' with the matern kernel: 'coupled' is for the gaussian one alone",
+        ),
+        (OrthogonalRandomFeatures(lengths="coupled", block="tall"), "lengths must be 'own' with block='tall'"),
         (RandomOrthoMatrixFeatures(products=0), "products must be a whole number, 1 or more, got 0"),
         (SRHTFeatures(kernel="matern"), "needs the gaussian kernel, got matern"),
     ],
