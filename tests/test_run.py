@@ -141,6 +141,7 @@ def test_another_config_of_that_name_is_refused_and_nothing_touched(whole, rffbe
     result = rffbench("run", config)
     assert result.returncode == 2
     assert f"{TRIALS} of these trials measured under another config" in result.stderr
+    assert "with kernel gaussian, σ = 2 (γ = 0.125) instead of gaussian, σ = 1 (γ = 0.5)" in result.stderr
     assert "--fresh" in result.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 

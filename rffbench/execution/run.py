@@ -22,9 +22,8 @@ from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.row import Row
 from rffbench.io.process import have_standard_streams
-from rffbench.io.text import canonical_json
 from rffbench.solvers import check_installed
-from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec
+from rffbench.trials.spec import Key, Timing, TrialResult, TrialSpec, in_words
 
 if TYPE_CHECKING:
     from rffbench.execution.bandwidths import Bandwidths
@@ -240,8 +239,8 @@ def _mixing(folder: Path, count: int, row: Row, spec: TrialSpec) -> str:
     name, before, new = TrialSpec.from_row(row).difference(spec)
     return (
         f"{folder}: holds {count} of these trials measured under another config, e.g. {spec.label} with "
-        f"{name} {canonical_json(before)} instead of {canonical_json(new)}; give the experiment "
-        "another name or another results folder, or start over with --fresh (it moves this folder aside)"
+        f"{name} {in_words(name, before)} instead of {in_words(name, new)}; give the experiment another name or "
+        "another results folder, or start over with --fresh (it moves this folder aside)"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from rffbench.arguments.parameters import WrongParameter
+from rffbench.arguments.parameters import TIMES_MEDIAN, WrongParameter
 from rffbench.errors import ConfigError
 from rffbench.kernels.arc_cosine import ArcCosineKernel
 from rffbench.kernels.base import (
@@ -167,6 +167,39 @@ def kernel_argument(spec: Mapping[str, Any]) -> str | Kernel:
     if spec["name"] in KERNELS and spec.keys() <= {"name", "gamma"}:
         return str(spec["name"])
     return kernel_of({**spec, "gamma": 1.0})
+
+
+def kernel_in_words(spec: Mapping[str, Any], digits: int = 4) -> str:
+    """The kernel of a config or a trial's spec in messages, ``gaussian, σ = 2 (γ = 0.125)``: its bandwidth as σ and as
+    γ, because a config gives either of them."""
+    own = [f"{key} = {_listed(value, digits)}" for key, value in spec.items() if key not in ("name", "gamma")]
+    bandwidth = bandwidth_in_words(str(spec["name"]), spec.get("gamma"), digits)
+    return ", ".join([str(spec["name"]), *([bandwidth] if bandwidth else []), *own])
+
+
+def bandwidth_in_words(kernel: str, gamma: Any, digits: int = 4) -> str:
+    """The bandwidth of the kernel called ``kernel`` as σ and γ, with its values or its rule; empty if the kernel has no
+    bandwidth, or the rows determine it."""
+    if isinstance(gamma, Mapping):
+        return f"σ = {_listed(gamma[TIMES_MEDIAN], digits)} times the median distance"
+    if isinstance(gamma, str):
+        return "σ = the median distance" if gamma == "median" else f"γ = {gamma}"
+    gammas = [float(value) for value in (gamma if isinstance(gamma, list) else [gamma]) if value is not None]
+    if not gammas:
+        return ""
+    try:
+        of = kernel_class(kernel)
+    except ValueError:  # of the user's own file, which is not there any more
+        return f"γ = {_listed(gammas, digits)}"
+    if not of.has_bandwidth:
+        return ""
+    return f"σ = {_listed([of.sigma_from_gamma(each) for each in gammas], digits)} (γ = {_listed(gammas, digits)})"
+
+
+def _listed(value: Any, digits: int) -> str:
+    if isinstance(value, list):
+        return " or ".join(_listed(each, digits) for each in value)
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
 def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0) -> Trait:

@@ -114,14 +114,14 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
         return kernel.gamma_from_sigma(times * median)
     variance = _variance(X)
     if not np.isfinite(variance) or median:
-        raise ValueError(f"gamma={rule!r} squares the numbers of X, and X holds NaN, infinity or numbers too large")
+        raise ValueError(f"the rule {rule!r} squares the numbers of X, and X holds NaN, infinity or numbers too large")
     if variance == 0:
         return 1.0
     if rule == "scale":
         return kernel.gamma_from_variance(variance, X.shape[1])
     raise ValueError(
-        f"gamma='median' needs rows that differ: the median distance between n_samples = {X.shape[0]} rows is 0; "
-        f"give gamma a number"
+        f"the bandwidth 'median' needs rows that differ: the median distance between n_samples = {X.shape[0]} rows is "
+        "0; give a number in its place"
     )
 
 

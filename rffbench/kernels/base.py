@@ -188,6 +188,11 @@ class Kernel(ABC):
         return 1 / (cls.sigma_factor * sigma**cls.power)
 
     @classmethod
+    def sigma_from_gamma(cls, gamma: float) -> float:
+        """σ of γ, the inverse of `gamma_from_sigma`."""
+        return float((1 / (cls.sigma_factor * gamma)) ** (1 / cls.power))
+
+    @classmethod
     def gamma_from_variance(cls, variance: float, d: int) -> float:
         """γ by the rule 'scale' for d inputs with this variance: 1/(d·Var) with ``power`` 2. With ``power`` 1 it is one
         over a typical distance: √(d·Var) in the Euclidean norm, d·√Var in the ℓ1 norm."""

@@ -14,7 +14,7 @@ from rffbench.arguments.arrays import FloatArray, Floats
 from rffbench.arguments.parameters import WrongParameter, check_count, is_number
 from rffbench.kernels.base import AffineForm, MaclaurinKernel, squared_lengths
 
-TOO_LARGE = "values of the {} kernel overflow on these rows; scale the rows, or take a smaller gamma"
+TOO_LARGE = "values of the {} kernel overflow on these rows; scale the rows, or take a larger sigma, a smaller gamma"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pandas as pd
 
 from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.errors import RffbenchError
+from rffbench.kernels import bandwidth_in_words
 from rffbench.papers import references
 from rffbench.report.frame import Results, each_cell
 from rffbench.trials.edges import End, edge_of
@@ -29,7 +30,8 @@ TUNED = {"lambda": "λ", "gamma": "γ", TIMES_MEDIAN: "σ/median"}
 @dataclass(frozen=True)
 class Edge:
     """A tuned value of a cell that is the ``end`` of its grid, the value ``at``, in ``trials`` of the ``finished``
-    trials. ``moves``: whether the held-out score moves there by more than its standard error; None if unknown."""
+    trials, ``said`` with its symbol. ``moves``: whether the held-out score moves there by more than its standard error;
+    None if unknown."""
 
     dataset: str
     n_features: int
@@ -38,6 +40,7 @@ class Edge:
     tuned: str
     end: End
     at: float
+    said: str
     trials: int
     finished: int
     moves: bool | None
@@ -91,12 +94,11 @@ def marks(results: Results) -> dict[tuple[str, int, str], str]:
 
 def listed(found: Sequence[Edge]) -> str:
     """``λ = 1e-13 of RFF on cod-RNA at 16d, 32d; …``."""
-    groups: dict[tuple[str, float, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for edge in found:
-        groups.setdefault((edge.tuned, edge.at, edge.method, edge.dataset), []).append(edge.size)
+        groups.setdefault((edge.said, edge.method, edge.dataset), []).append(edge.size)
     return "; ".join(
-        f"{tuned} = {at:g} of {method} on {dataset} at {', '.join(sizes)}"
-        for (tuned, at, method, dataset), sizes in groups.items()
+        f"{said} of {method} on {dataset} at {', '.join(sizes)}" for (said, method, dataset), sizes in groups.items()
     )
 
 
@@ -135,7 +137,12 @@ def _found(results: Results) -> Iterator[Edge]:
                 of_cell = known.get((dataset, n_features, method, name))
                 moves = _moves(results, of_cell, dataset, at_end, name, grid, end)
                 at = min(grid) if end == "smallest" else max(grid)
-                yield Edge(dataset, n_features, size, method, TUNED[name], end, at, len(at_end), len(trials), moves)
+                said = f"{TUNED[name]} = {at:g}"
+                if name == "gamma":
+                    said = bandwidth_in_words(results.grid.setting("kernel", dataset, method)["name"], at)
+                yield Edge(
+                    dataset, n_features, size, method, TUNED[name], end, at, said, len(at_end), len(trials), moves
+                )  # fmt: skip
 
 
 def grid_of(results: Results, method: str, name: str) -> list[float]:

@@ -18,14 +18,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.arguments.parameters import TIMES_MEDIAN, is_chosen
+from rffbench.arguments.parameters import is_chosen
 from rffbench.config.grid import Grid, Sweep
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.manifest import check_format
 from rffbench.execution.row import PLACE, Row
-from rffbench.kernels import KERNELS
+from rffbench.kernels import KERNELS, bandwidth_in_words, kernel_in_words
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
@@ -120,12 +120,11 @@ class Results:
             if method not in self.grid.methods or self.grid.features(method)["name"] == "none":
                 continue
             kernel = self.grid.setting("kernel", dataset, method) or {}
-            given = {key: value[TIMES_MEDIAN] if isinstance(value, dict) else value for key, value in kernel.items()}
-            parameters = [f"{key} = {_listed(value)}" for key, value in given.items() if key != "name"]
-            written = as_written(", ".join([str(kernel.get("name", "kernel")), *parameters]))
+            written = as_written(kernel_in_words({"name": "kernel", **kernel}))
             if is_chosen(kernel.get("gamma")):  # each method has chosen its own
                 of_method = self.trials[(self.trials["dataset"] == dataset) & (self.trials["method"] == method)]
-                written += f", chosen: {of_method['gamma'].mean():.3g} on average"
+                gamma = float(of_method["gamma"].quantile(interpolation="lower"))
+                written += f"; in the median trial {bandwidth_in_words(str(kernel['name']), gamma)}"
             of_kernel.setdefault(written, []).append(as_written(method))
         if len(of_kernel) < 2:
             return ""
@@ -172,13 +171,6 @@ def with_labels(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     for axis, label in labels.items():
         labelled[f"{axis} (axis)" if axis in frame else axis] = label
     return labelled
-
-
-def _listed(value: Any) -> str:
-    """A value of a config as people write it."""
-    if isinstance(value, list):
-        return " or ".join(map(_listed, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def find_card(dataset: str) -> Any:

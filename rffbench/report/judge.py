@@ -354,7 +354,7 @@ def _check_same_kernel(metric: str, trials: Mapping[str, pd.DataFrame]) -> None:
     both = pd.concat([first, second], axis=1).dropna()
     if (differ := both.iloc[:, 0] != both.iloc[:, 1]).any():
         raise _NotMeasured(
-            f"each method has chosen its own γ, another one in {differ.sum()} of {len(both)} trials: "
+            f"each method has chosen its own bandwidth, another one in {differ.sum()} of {len(both)} trials: "
             f"the {CLAIMED[metric].label} is to different kernels"
         )
 

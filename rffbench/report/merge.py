@@ -18,12 +18,12 @@ from rffbench.execution.log import Row, cell, read_rows
 from rffbench.execution.manifest import runs_of
 from rffbench.execution.row import line_of
 from rffbench.io import files, yamlfile
-from rffbench.io.text import canonical_json, first_of
+from rffbench.io.text import first_of
 from rffbench.papers.recorded import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
 from rffbench.report.frame import experiment_folders
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
-from rffbench.trials.spec import TrialSpec
+from rffbench.trials.spec import TrialSpec, in_words
 
 ROUNDING = 1e-5  # relative: kernel errors are equal only in single precision
 ROUNDING_OF_ZERO = 1e-12  # absolute: the error of an exact map is rounding
@@ -153,7 +153,7 @@ def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
     if name == "source":
         raise _two_codes(row, "features", one, was, other, now)
     raise ResultsError(
-        f"{spec.label}: was measured with {name} {canonical_json(was)} in {one} and {canonical_json(now)} in {other}"
+        f"{spec.label}: was measured with {name} {in_words(name, was)} in {one} and {in_words(name, now)} in {other}"
     )
 
 

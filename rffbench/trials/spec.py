@@ -17,6 +17,7 @@ from rffbench import __version__
 from rffbench.arguments.seeds import feature_stream
 from rffbench.features import map_recipe
 from rffbench.io.text import canonical_json
+from rffbench.kernels import kernel_in_words
 from rffbench.plugins import ownfile
 from rffbench.plugins.parts import Task
 from rffbench.plugins.recipe import Recipe
@@ -192,6 +193,11 @@ class TrialSpec:
         columns."""
         size = self.size if self.multiple else f"{'D' if self.count == 'columns' else 's'}={self.n_features}"
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
+
+
+def in_words(name: str, value: Any) -> str:
+    """The value of a field in messages: a kernel with its σ, anything else as JSON."""
+    return kernel_in_words(value, digits=12) if name == "kernel" else canonical_json(value)
 
 
 _IN_ROWS = {each.name: "timing_mode" if each.name == "timing" else each.name for each in fields(TrialSpec)}

@@ -122,7 +122,7 @@ def test_rows_without_any_difference_have_gamma_one():
 def test_what_no_rule_can_do_is_refused():
     rows = np.zeros((9, 2))
     rows[0] = 1
-    with pytest.raises(ValueError, match="median distance between n_samples = 9 rows is 0; give gamma a number"):
+    with pytest.raises(ValueError, match="median distance between n_samples = 9 rows is 0; give a number in its place"):
         gamma_of("median", rows=rows)
     with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
         PerceptronFeatures(4, gamma="scale").fit(X)
@@ -134,8 +134,8 @@ def test_what_no_rule_can_do_is_refused():
             machine(gamma="auto").fit(X, labels)
         with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
             machine(kernel="perceptron", gamma="median").fit(X, labels)
-    with pytest.raises(ValueError, match="gamma='median' squares the numbers of X"):
+    with pytest.raises(ValueError, match="the rule 'median' squares the numbers of X"):
         gamma_of("median", rows=ServedRows(np.where(X > 5, np.nan, X)))
     for rule in ("scale", "median"):
-        with pytest.raises(ValueError, match=f"gamma='{rule}' squares the numbers of X"):
+        with pytest.raises(ValueError, match=f"the rule '{rule}' squares the numbers of X"):
             gamma_of(rule, rows=ServedRows(1e300 * (1 + X)))

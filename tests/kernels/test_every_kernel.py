@@ -26,6 +26,7 @@ from rffbench.kernels import (
     MaternKernel,
     ProductKernel,
     kernel_class,
+    kernel_in_words,
     make_kernel,
     make_kernel_with,
     make_spectral_kernel,
@@ -313,6 +314,30 @@ def test_sigma_must_be_a_positive_number_whose_square_is_one_too(name, sigma):
     with pytest.raises(ValueError, match=r"^sigma must (be a positive number|lie between 1e-150 and 1e150, so that)"):
         kernel_class(name).gamma_from_sigma(sigma)
     assert kernel_class(name).gamma_from_sigma(0.01) == pytest.approx(5000 if name == "gaussian" else 100)
+
+
+@pytest.mark.parametrize("name", [name for name, kernel in KERNELS.items() if kernel.has_bandwidth])
+def test_a_gamma_has_the_sigma_that_it_is_of(name):
+    of = kernel_class(name)
+    assert of.sigma_from_gamma(of.gamma_from_sigma(0.3)) == pytest.approx(0.3, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"name": "gaussian", "gamma": 0.125}, "gaussian, σ = 2 (γ = 0.125)"),
+        ({"name": "gaussian", "gamma": [50.0, 12.5]}, "gaussian, σ = 0.1 or 0.2 (γ = 50 or 12.5)"),
+        ({"name": "matern", "gamma": 0.5, "nu": 1.5}, "matern, σ = 2 (γ = 0.5), nu = 1.5"),
+        ({"name": "laplacian", "gamma": "median"}, "laplacian, σ = the median distance"),
+        ({"name": "gaussian", "gamma": "scale"}, "gaussian, γ = scale"),
+        ({"name": "cauchy", "gamma": {"times_median": [0.5, 1.0]}}, "cauchy, σ = 0.5 or 1 times the median distance"),
+        ({"name": "perceptron", "gamma": None}, "perceptron"),
+        ({"name": "arc-cosine", "gamma": 1.0, "order": 1}, "arc-cosine, order = 1"),
+        ({"name": "./gone.py:Mine", "gamma": 2.0}, "./gone.py:Mine, γ = 2"),
+    ],
+)
+def test_a_kernel_in_words_has_its_bandwidth_as_sigma_and_as_gamma(spec, said):
+    assert kernel_in_words(spec) == said
 
 
 def test_an_unknown_kernel_has_no_sigma():

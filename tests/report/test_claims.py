@@ -300,7 +300,7 @@ def test_errors_to_kernels_of_different_bandwidths_are_not_compared():
     judged, evidence = verdict(smaller, log.results(rows, CONFIG))
     assert (judged, evidence) == (
         NOT_MEASURED,
-        "each method has chosen its own γ, another one in 1 of 3 trials: "
+        "each method has chosen its own bandwidth, another one in 1 of 3 trials: "
         "the relative kernel error is to different kernels",
     )
     assert verdict(difference(), log.results(rows, CONFIG))[0] != NOT_MEASURED

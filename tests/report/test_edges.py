@@ -84,6 +84,7 @@ def test_a_bandwidth_at_the_edge_is_told_of_too(tmp_path):
         each["edges"] = {"gamma": {"gain": 0.02 + each["trial"] / 1000, "standard_error": 0.1}}
     (edge,) = edges.edges(loaded(tmp_path, rows, kernel=kernel))
     assert (edge.tuned, edge.end, edge.at, edge.moves) == ("γ", "largest", 10.0, True)
+    assert edges.listed([edge]).startswith("σ = 0.2236 (γ = 10) of ")  # 1/(2σ²) = γ
 
 
 def test_a_grid_that_the_paper_prescribes_has_one_note_and_no_marks(tmp_path):

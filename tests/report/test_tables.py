@@ -583,7 +583,7 @@ def test_errors_against_different_kernels_are_said_to_be_and_accuracies_need_no_
     rows = [row | (other if row["method"] == "surrogate-RFF" else {}) for row in grid()]
     results = loaded(tmp_path, rows, methods=methods)
     said = "different kernels, so that they cannot be compared between them"
-    kernels = "RFF, QMC, leverage-RFF: Gaussian, γ = 0.5; surrogate-RFF: Laplacian, γ = 0.1"
+    kernels = "RFF, QMC, leverage-RFF: Gaussian, σ = 1 (γ = 0.5); surrogate-RFF: Laplacian, σ = 10 (γ = 0.1)"
     notes = " ".join(table.make_table(results, table.Shown(metric="kernel_error")).notes)
     assert said in notes
     assert kernels in notes

@@ -96,7 +96,7 @@ def test_scale_is_of_the_training_rows_and_told_in_the_rows_of_a_config():
 
 def test_alike_rows_have_no_median_bandwidth(monkeypatch):
     monkeypatch.setattr("rffbench.kernels.Kernel.median_distance", lambda self, X: 0.0)
-    with pytest.raises(DataError, match=r"training rows: .* median distance .* is 0; give gamma a number"):
+    with pytest.raises(DataError, match=r"training rows: .* median distance .* is 0; give a number in its place"):
         Problem.of(spec("RFF", kernel={"name": "gaussian", "gamma": "median"}))
 
 

@@ -49,9 +49,10 @@ def _check_reach(X: NDArray[np.float64], kernel: Kernel) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         largest = np.max([np.abs(column - column.mean()).max() for column in X.T])
     if not largest * kernel.unit_scale <= REACH:
+        sigma = kernel.sigma_from_gamma(kernel.gamma)
         raise ValueError(
-            f"X has numbers {largest:.2g} from their column's mean; with gamma {kernel.gamma:g} the kernel is lost in "
-            f"rounding beyond {REACH / kernel.unit_scale:.2g}: scale X first, or take a smaller gamma"
+            f"X has numbers {largest:.2g} from their column's mean; with σ = {sigma:.4g} (γ = {kernel.gamma:.4g}) the "
+            f"kernel is lost in rounding beyond {REACH / kernel.unit_scale:.2g}: scale X first, or take a larger σ"
         )
 
 

@@ -543,7 +543,7 @@ def test_errors_against_different_kernels_do_not_share_an_axis_without_a_word(tm
     changed = [log.keyed(row | ({"kernel": other} if row["method"] == "surrogate-RFF" else {})) for row in lines]
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
     assert "(a): errors are against different kernels" in said(drawn(path))
-    assert "RFF: Laplacian, γ = 0.1" in said(drawn(path))
+    assert "RFF: Laplacian, σ = 10 (γ = 0.1)" in said(drawn(path))
 
 
 def test_a_figure_of_many_methods_has_room_for_its_words(tmp_path):
