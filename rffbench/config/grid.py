@@ -1,8 +1,8 @@
 """The grid of trials of a config: the only place that interprets a config.
 
 A run takes its trials from the grid; a report asks it which rows of a log belong to the config. It reads the resolved
-config, from config.yaml or ``Experiment.to_dict``. It judges rows without a card, so results of older versions, older
-cards and unknown datasets can still be read.
+config, from config.yaml or ``Experiment.to_dict``. It judges rows without a card, so that results of a changed card or
+an unknown dataset can still be read.
 
 A setting, such as ``dtype``, is a field of TrialSpec that the config gives under the same name. A new one needs its
 place in the model of the config and in TrialSpec, and the code that uses it.
@@ -119,9 +119,7 @@ class Grid:
         """
         if not self._has_place_for(row):
             return False
-        settings = self._cells[row["dataset"], row["method"]].settings
-        # As nearly every row has them, in one comparison.
-        return settings.items() <= row.items() or all(self._agrees(name, row) for name in settings)
+        return self._cells[row["dataset"], row["method"]].settings.items() <= row.items()
 
     def _has_place_for(self, row: Mapping[str, Any]) -> bool:
         """Whether the grid has the row's cell and enough trials in it."""
@@ -134,11 +132,8 @@ class Grid:
 
     def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
         """Whether a row was measured with the cell's setting, or the config does not state it."""
-        settings = self._cells[row["dataset"], row["method"]].settings
-        if name not in settings:
-            return True
-        has, value = row[name], settings[name]
-        return bool(has == value or listed(has) == listed(value))
+        has = row[name]
+        return bool(self._cells[row["dataset"], row["method"]].settings.get(name, has) == has)
 
     def specs(self) -> Iterator[TrialSpec]:
         """Every trial, ordered by dataset, trial, size, method."""
