@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rffbench.cli.options import FILE, POINTS, quiet_option, table_options
+from rffbench.cli.options import FILE, POINTS, quiet_option, table_options, writing_options
 from rffbench.cli.output import TimeLeft, echo, note, say, width
 from rffbench.cli.streams import INTERRUPTED
 from rffbench.errors import ConfigError
@@ -102,19 +102,21 @@ def _in_lines(text: str, show: object) -> None:
 @click.argument("model", metavar="MODEL", type=FILE)
 @click.argument("file", metavar="FILE", type=FILE)
 @click.option("--output", type=FILE, metavar="FILE", help="Where the predictions go. [default: printed]")
+@writing_options
 @quiet_option
-def predict(model: Path, file: Path, output: Path | None) -> int:
+def predict(model: Path, file: Path, output: Path | None, reading: dict[str, Any]) -> int:
     """Predict the rows of FILE by a model of `rffbench fit`.
 
-    MODEL is model.joblib, or its folder. FILE needs the columns that the model was fitted to, in any order. The result
-    is CSV: the label and a probability for each class (prob_<class>), or the value, row by row.
+    MODEL is model.joblib, or its folder. FILE needs the columns that the model was fitted to, in any order, and is read
+    as the table of the model was; options overrule it. The result is CSV: the label and a probability for each class
+    (prob_<class>), or the value, row by row.
     """
     from rffbench.fit import predicting, preparing
     from rffbench.io import files
 
     preparing.check_libraries()
     fitted, card = predicting.load(model, note)
-    found = predicting.predict(fitted, card, file, note)
+    found = predicting.predict(fitted, card, file, note, reading)
     text = found.to_csv(index=False)
     if output is None:
         echo(text, nl=False)

@@ -67,10 +67,23 @@ _TABLE_OPTIONS = {
 }  # fmt: skip
 
 
+# What a user says of a table's columns; the other options are of how a file is written.
+_OF_COLUMNS = ("target", "task", "ignore", "keep", "categories", "dates")
+
+
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that overrule what is decided of a user's file, by its content; the command gets those that are given as
     ``reading``, by the names of a config's keys."""
-    names = [name.partition("/")[0] for name in _TABLE_OPTIONS]
+    return _with_reading(command, _TABLE_OPTIONS)
+
+
+def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of `table_options` that say how a file is written, and nothing of its columns."""
+    return _with_reading(command, {name: each for name, each in _TABLE_OPTIONS.items() if name not in _OF_COLUMNS})
+
+
+def _with_reading(command: Callable[..., Any], options: dict[str, dict[str, Any]]) -> Callable[..., Any]:
+    names = [name.partition("/")[0] for name in options]
 
     @functools.wraps(command)
     def with_reading(*args: Any, **given: Any) -> Any:
@@ -79,8 +92,8 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
             reading["target"] = column(target)
         return command(*args, reading=reading, **given)
 
-    for name, settings in reversed(_TABLE_OPTIONS.items()):
-        with_reading = click.option(f"--{name}", **settings)(with_reading)  # type: ignore[arg-type]
+    for name, settings in reversed(options.items()):
+        with_reading = click.option(f"--{name}", **settings)(with_reading)
     return with_reading
 
 

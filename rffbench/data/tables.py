@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rffbench.data import dates
-from rffbench.data.cells import Spelling, identity, label_text, spelling_of
+from rffbench.data.cells import USUAL, Spelling, identity, label_text, spelling_of
 from rffbench.data.columns import text_of
 from rffbench.data.content import sampled, sheet_of
-from rffbench.data.marks import marks_of
+from rffbench.data.marks import is_number, marks_of
 from rffbench.data.parse import read_blocks
 from rffbench.data.sheet import Options, Sheet
 from rffbench.data.userfile import Seen, kind_of_content, look, naming
@@ -76,7 +76,7 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
         "targets": [[sheet.name(each.number), each.number] for each in targets],
         "header": bool(sheet.names), "width": sheet.width, "decimal": content.spelling.decimal,
         "thousands": content.spelling.thousands, "missing": None if options.missing is None else [*options.missing],
-        "units": sorted(content.spelling.units), "kind": kind,
+        "units": sorted(content.spelling.units), "kind": kind, "delimiter": sheet.layout.get("delimiter"),
         "given": {key: given[key] for key in _OF_ANY_ROWS if key in given},
     }  # fmt: skip
     called = [_name(sheet, each.number) for each in targets]
@@ -86,11 +86,14 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
 
 def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) -> tuple[pandas.DataFrame, list[str]]:
     """(frame, notes): the inputs of new rows, with the columns and types of `Table.reading`. The file may be of another
-    kind, have its columns in another order, and be without the target. One of the same kind is read with the options
-    that were given for the table, such as ``skip``; ``given`` overrules them.
+    kind, have its columns in another order, and be without the target.
 
-    ``notes`` are lines on columns that are not used. DataError names a column that is missing, or a cell that is no
-    number where numbers were learnt from.
+    It is read as the table was: one of the same kind with the options that were given for the table, and with its
+    delimiter and marks if the file can be read so; ``given`` overrules them. So ``1.234`` is 1234 where the table had
+    points between thousands.
+
+    ``notes`` are lines on columns that are not used and on marks that are others. DataError names a column that is
+    missing, or a cell that is no number where numbers were learnt from.
     """
     path = Path(path)
     with naming(path):
@@ -98,22 +101,69 @@ def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) ->
         if kind not in ROWS:
             return _new_arrays(path, kind, reading), []
         before = reading["given"] if kind == reading.get("kind") else {}
-        options = Options.of({**before, "header": reading["header"] or None, "missing": reading["missing"], **given})
-        if kind in ("parquet", "arff"):
-            options = Options.of({**options.__dict__, "header": None})
-        sheet = sheet_of(path, kind, options, fewest=1)
-        at, notes = _placed(path, sheet, reading)
-        found = marks_of(sampled(sheet, list(at.values())), options.decimal, options.thousands)
-        decimal, thousands = (
-            (reading["decimal"], reading["thousands"]) if found.fault else (found.decimal, found.thousands)
-        )
+        options = Options.of({**before, "missing": reading["missing"], **given})
+        sheet, at, notes = _new_sheet(path, kind, options, reading)
         columns = {name: (kind, format_) for name, kind, format_, _ in reading["columns"]}
+        numbers = [at[name] for name, (kind, _) in columns.items() if kind == "numbers"]
+        spelling, more = _spelling(sheet, numbers, options, reading)
         frame = _frame(
             sheet, {at[name]: name for name in columns}, {at[name]: columns[name][0] for name in columns},
-            {at[name]: columns[name][1] for name in columns if columns[name][1]},
-            spelling_of(decimal, thousands, options.missing, reading.get("units")),
+            {at[name]: columns[name][1] for name in columns if columns[name][1]}, spelling,
         )  # fmt: skip
-    return frame[[*columns]], notes
+    return frame[[*columns]], notes + more
+
+
+def _new_sheet(
+    path: Path, kind: str, options: Options, reading: Mapping[str, Any]
+) -> tuple[Sheet, dict[str, int], list[str]]:
+    """The columns of new rows, the number of each input's, and notes: with the table's delimiter and header, if the
+    file can be read so and these are not given."""
+
+    def read(options: Options) -> tuple[Sheet, dict[str, int], list[str]]:
+        sheet = sheet_of(path, kind, options, fewest=1)
+        return sheet, *_placed(path, sheet, reading)
+
+    has_lines = kind in ("csv", "xlsx")  # of which the first may be a header
+    if has_lines and options.header is None and reading["header"]:
+        options = replace(options, header=True)
+    as_before = replace(
+        options, delimiter=options.delimiter or (reading.get("delimiter") if kind == "csv" else None),
+        header=False if has_lines and options.header is None else options.header,
+    )  # fmt: skip
+    try:
+        found = read(as_before)
+        numbers = [found[1][name] for name, kind, *_ in reading["columns"] if kind == "numbers"]
+        if as_before.header == options.header or not _begins_with_names(found[0], numbers):
+            return found
+    except DataError:
+        pass  # it is laid out in another way
+    return read(options)
+
+
+def _begins_with_names(sheet: Sheet, numbers: Sequence[int]) -> bool:
+    """Whether the first row has words in columns of numbers."""
+    _, cells = next(sheet.blocks(1), ((), ()))
+    first = [cells[at][0] for at in numbers] if len(cells) else []
+    return any(isinstance(cell, str) and not is_number(cell) and not USUAL.is_missing(cell) for cell in first)
+
+
+def _spelling(
+    sheet: Sheet, numbers: Sequence[int], options: Options, reading: Mapping[str, Any]
+) -> tuple[Spelling, list[str]]:
+    """How new rows are written, and notes: as the table was, if the first cells of the columns of numbers can be read
+    so, else by their own marks. What is given is not questioned."""
+    cells = sampled(sheet, numbers)
+    units, before = reading.get("units"), (reading["decimal"], reading["thousands"])
+    as_before = spelling_of(*before, options.missing, units)
+    given = options.decimal is not None or options.thousands is not None
+    if not given and all(as_before.number(text) is not None for _, texts in cells for text in texts):
+        return as_before, []
+    found = marks_of(cells, options.decimal, options.thousands)
+    if found.fault:
+        return as_before, []
+    changed = found.decimal != before[0] and options.decimal is None
+    notes = [f"decimals are written with {found.decimal!r}, and in the model's table with {before[0]!r}"] * changed
+    return spelling_of(found.decimal, found.thousands, options.missing, units), notes
 
 
 def _placed(path: Path, sheet: Sheet, reading: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:

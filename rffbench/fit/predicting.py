@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,12 @@ def _check_versions(path: Path, made: dict[str, str]) -> None:
             )
 
 
-def predict(model: Any, card: dict[str, Any], path: Path, tell: Tell) -> pd.DataFrame:
-    """The predictions for the rows of a file: labels and a probability for each class, or values."""
-    inputs, notes = read_new(path, card["reading"])
+def predict(
+    model: Any, card: dict[str, Any], path: Path, tell: Tell, given: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """The predictions for the rows of a file: labels and a probability for each class, or values. ``given`` are options
+    of how the file is written; without them it is read as the model's table was."""
+    inputs, notes = read_new(path, card["reading"], given or {})
     for each in notes:
         tell(each)
     with warnings.catch_warnings(record=True) as caught:

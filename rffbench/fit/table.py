@@ -41,10 +41,11 @@ def read(path: Path, given: Mapping[str, Any]) -> Table:
         raise TableError(said) from error
 
 
-def read_new(path: Path, reading: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
-    """The inputs of new rows, and notes; TableError if a column is missing, or a cell is no number where one was."""
+def read_new(path: Path, reading: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
+    """The inputs of new rows, which are read with the options ``given``, and notes; TableError if a column is missing,
+    or a cell is no number where one was."""
     try:
-        frame, notes = read_new_rows(path, reading)
+        frame, notes = read_new_rows(path, reading, **given)
     except DataError as error:
         raise TableError(str(error)) from error
     if not len(frame):

@@ -281,7 +281,8 @@ def test_new_rows_have_the_columns_that_were_learnt_from_in_any_order_and_contai
         frame, notes = read_new_rows(tmp_path / name, learnt.reading)
         assert [*frame.columns] == [*learnt.frame.columns]
         pd.testing.assert_frame_equal(frame, learnt.frame[::-1].reset_index(drop=True))
-        assert notes == ["columns that the model does not use: 'id'"]
+        assert notes[0] == "columns that the model does not use: 'id'"
+        assert ["decimals" in line for line in notes[1:]] == [True] * (name == "b.csv")
     new[["size"]].to_csv(tmp_path / "c.csv", index=False)
     with pytest.raises(DataError, match=r"c\.csv: has no column 'colour', 'z'; it has size"):
         read_new_rows(tmp_path / "c.csv", learnt.reading)
@@ -298,6 +299,40 @@ def test_new_rows_are_read_with_what_was_said_of_the_table(tmp_path):
     table.to_csv(tmp_path / "b.csv", index=False)  # of another layout: said again
     frame, _ = read_new_rows(tmp_path / "b.csv", reading, skip=0, delimiter=",", encoding="utf-8")
     np.testing.assert_array_equal(frame, learnt.frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "note"),
+    [
+        ("a;b\n1.234;1\n", [1234, 1], ""),  # alone it would be 1.234
+        ("a;b\n1,5;2\n", [1.5, 2], ""),
+        ("a;b\n5;1,234\n", [5, 1.234], ""),
+        ("a\n1,5\n", [1.5], ""),  # alone two cells
+        ("a;b\n1.5;2\n", [1.5, 2], "decimals are written with '.', and in the model's table with ','"),
+        ("a,b\n1.5,2\n", [1.5, 2], "decimals are written with '.', and in the model's table with ','"),
+    ],
+)
+def test_new_rows_are_read_with_the_marks_of_the_table_where_they_can_be(text, values, note, tmp_path):
+    rows = "".join(f"{i}.{i:03},{i % 10};{i % 7},5;{'uv'[i % 2]}\n" for i in range(1, 40))
+    learnt = read_table(file(tmp_path, "a.csv", "a;b;y\n" + rows))
+    assert learnt.frame["a"][0] == 1001.1
+    reading = {**learnt.reading, "columns": learnt.reading["columns"][: len(values)]}
+    frame, notes = read_new_rows(file(tmp_path, "b.csv", text), reading)
+    assert frame.iloc[0].tolist() == values
+    assert notes == [note] * bool(note)
+    marks = {"decimal": ".", "delimiter": ";"}
+    frame, _ = read_new_rows(file(tmp_path, "b.csv", "a;b\n1.234;1\n"), learnt.reading, **marks)
+    assert frame.iloc[0].tolist() == [1.234, 1]
+
+
+@pytest.mark.parametrize("first", ["", "plan,paid\n"])
+def test_new_rows_of_a_table_without_a_header_may_have_one_and_lose_no_row(first, tmp_path):
+    rows = "".join(f"{'rst'[i % 3]},{i % 7 / 2},{'uv'[i % 2]}\n" for i in range(40))
+    learnt = read_table(file(tmp_path, "a.csv", rows), header=False)
+    frame, _ = read_new_rows(file(tmp_path, "b.csv", first + "r,0.5\n"), learnt.reading)
+    assert frame.to_numpy().tolist() == [["r", 0.5]]
+    words = read_table(file(tmp_path, "a.csv", "".join(f"{'rst'[i % 3]},{i % 2}\n" for i in range(40))), header=False)
+    assert read_new_rows(file(tmp_path, "b.csv", "t\nr\n"), words.reading)[0].to_numpy().tolist() == [["t"], ["r"]]
 
 
 def test_new_rows_of_one_column_and_one_row_are_read(tmp_path):

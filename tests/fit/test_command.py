@@ -114,6 +114,25 @@ def test_new_rows_may_have_other_columns_another_order_gaps_and_unseen_categorie
     assert [",".join(map(str, row)) for row in found.iloc[2:4].to_numpy()] == by_order
 
 
+def test_new_rows_that_are_written_in_another_way_are_read_by_options(made, rffbench_in):
+    folder, _ = made
+    new = churn().head(4).fillna({"age": 30})
+    new.to_csv(folder / "new-plain.csv", index=False)
+    text = "a report\n" + new.to_csv(index=False, sep="|", decimal=",").replace("basic", "BÄSIC")
+    (folder / "new-other.csv").write_text(text, encoding="utf-16-le")
+    wanted = rffbench_in(folder, "predict", "churn-fit", "new-plain.csv").stdout
+    given = ["--skip", "1", "--delimiter", "|", "--decimal", ",", "--encoding", "utf-16-le", "--missing", "BÄSIC"]
+    result = rffbench_in(folder, "predict", "churn-fit", "new-other.csv", *given)
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 5
+    same = new["plan"].to_numpy() != "basic"
+    assert [line for line, kept in zip(result.stdout.splitlines()[1:], same, strict=True) if kept] == [
+        line for line, kept in zip(wanted.splitlines()[1:], same, strict=True) if kept
+    ]
+    refused = rffbench_in(folder, "predict", "churn-fit", "new-plain.csv", "--delimiter", "|")
+    assert (refused.returncode, "has no column 'age'" in refused.stderr) == (2, True), refused.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
