@@ -44,7 +44,7 @@ def _words(_context: click.Context, _parameter: click.Parameter, value: str | No
     return None if value is None else [each.strip() for each in value.split(",") if each.strip()]
 
 
-_TABLE_OPTIONS = {
+_TABLE_OPTIONS: dict[str, dict[str, Any]] = {
     "target": {"metavar": "A[,B]", "help": "The target's column, by name or counted from 0; several for a regression of"
                " several targets. [default: the last]"},
     "task": {"type": click.Choice(["classification", "regression"]), "help": "What the target is."},

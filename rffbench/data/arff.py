@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rffbench.data.delimited import Rows, blocks
@@ -40,8 +40,12 @@ def arff_rows(lines: Lines, width: int) -> Rows:
             raise ValueError(f"line {lines.number} is of sparse ARFF, which is not read; save it as LIBSVM or CSV")
         cells = _cells(bare, lines.number)
         if len(cells) != width:
-            raise ValueError(f"line {lines.number} has {len(cells)} values, its header {width} attributes")
+            raise _another_width(width)(lines.number, cells)
         yield lines.number, cells
+
+
+def _another_width(width: int) -> Callable[[int, list[str]], ValueError]:
+    return lambda line, cells: ValueError(f"line {line} has {len(cells)} values, its header {width} attributes")
 
 
 def _cells(line: str, number: int) -> list[str]:
@@ -82,8 +86,7 @@ def arff_sheet(path: Path, options: Options) -> Sheet:
         with open_content(path, path.name, text=True) as stream:
             lines = Lines(stream, "%")
             attributes(lines)
-            for numbers, table in blocks(arff_rows(lines, len(names)), len(names), size):
-                yield numbers, list(zip(*table, strict=True))
+            yield from blocks(arff_rows(lines, len(names)), len(names), _another_width(len(names)), size)
 
     def place(line: int, column: int) -> str:
         return f"line {line}, column {column + 1} ({names[column]!r})"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # other programs' texts for a missing value
 BOOLEANS = {"false": 0.0, "true": 1.0}
@@ -49,10 +50,15 @@ class Spelling:
     missing: frozenset[str] = frozenset(MISSING)
     units: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def is_usual(self) -> bool:
         """Whether `float` reads the numbers, and `MISSING` has the missing values."""
         return self == USUAL
+
+    @cached_property
+    def _has_missing_numbers(self) -> bool:
+        """Whether a number, such as -999, is a missing value."""
+        return any(is_finite(word.replace(self.decimal, ".")) for word in self.missing)
 
     def number(self, text: str) -> float | None:
         """The number in a cell; NaN for a missing value, None for a word."""
@@ -63,6 +69,29 @@ class Spelling:
         plain = self.plain(self._without_unit(text))
         value = None if plain is None else number(plain)
         return None if value is None or math.isnan(value) else value
+
+    def numbers(self, texts: Iterable[str]) -> dict[str, float | None]:
+        """The `number` of each different text."""
+        different = dict.fromkeys(texts)
+        there = [text for text in different if not self.is_missing(text)]
+        values = self.finite(there)
+        found: dict[str, float | None] = dict.fromkeys(different, math.nan)
+        found.update(zip(there, map(self.number, there) if values is None else values.tolist(), strict=True))
+        return found
+
+    def finite(self, texts: Sequence[str]) -> NDArray[np.float64] | None:
+        """The numbers of texts that are all finite numbers; None if one is not, or may not be."""
+        if self.thousands or self._has_missing_numbers:
+            return None
+        if self.decimal != ".":
+            if "." in "".join(texts):
+                return None
+            texts = [text.replace(self.decimal, ".") for text in texts]
+        try:
+            values = np.array([*map(float, texts)])
+        except ValueError:
+            return None
+        return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
 
     def _without_unit(self, text: str) -> str:
         found = NUMBER_AND_UNIT.fullmatch(text.strip()) if self.units else None

@@ -31,10 +31,12 @@ Place = Callable[[int, int], str]
 
 
 class Column:
-    """Collects what is in one column while its blocks are read. With ``words``, numbers are words, too."""
+    """Collects what is in one column while its blocks are read. With ``words``, numbers are words, too; with ``keep``
+    the cells are kept for `cells`."""
 
-    def __init__(self, spelling: Spelling, *, words: bool = False) -> None:
+    def __init__(self, spelling: Spelling, *, words: bool = False, keep: bool = False) -> None:
         self.spelling, self.declared = spelling, words
+        self._kept: list[tuple[Sequence[int], np.ndarray]] | None = [] if keep else None
         self.rows = self.missing = self.numbers = 0
         self.words: Counter[str] = Counter()
         self.first_word: tuple[int, str] | None = None
@@ -46,11 +48,15 @@ class Column:
 
     def add(self, texts: Sequence[str], places: Sequence[int]) -> None:
         """Add cells, which are at ``places``."""
-        values = None if self.declared else self._fast(texts)
+        values = None if self.declared else self.spelling.finite(texts)
         if values is None:
-            found = [self._add_cell(text, place) for text, place in zip(texts, places, strict=True)]
-            values = np.array(found, dtype=np.float64)
-        self._add_values(values)
+            found = self._add_texts(texts, places)
+            values = np.array([found[text] for text in texts], dtype=np.float64)
+            if self._kept is not None and (self.words or self.declared):
+                words = {text: None if self.spelling.is_missing(text) else text.strip() for text in found}
+                self._kept.append((places, np.array([words[text] for text in texts], dtype=object)))
+                places = ()
+        self._add_values(values, places)
 
     def add_numbers(self, values: np.ndarray, places: Sequence[int]) -> None:
         """Add float64 values, NaN for a missing one."""
@@ -64,38 +70,28 @@ class Column:
                 self.missing += int(none.sum())
             for row in np.flatnonzero(np.isinf(values))[:1]:
                 self.first_infinite = self.first_infinite or (places[row], str(values[row]))
-        self._add_values(values)
+        self._add_values(values, places)
 
-    def _fast(self, texts: Sequence[str]) -> np.ndarray | None:
-        """The numbers of a block that has nothing else; None if it has."""
-        spelling = self.spelling
-        if spelling.thousands:
-            return None
-        if spelling.decimal != ".":
-            if "." in "".join(texts):
-                return None
-            texts = [text.replace(spelling.decimal, ".") for text in texts]
-        try:
-            values = np.array([*map(float, texts)])
-        except ValueError:
-            return None
-        return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
+    def _add_texts(self, texts: Sequence[str], places: Sequence[int]) -> dict[str, float]:
+        """Count the different texts of cells; return their numbers, NaN for those that have none."""
+        counts = Counter(texts)
+        found: dict[str, float] = {}
+        for text, value in self.spelling.numbers(counts).items():
+            found[text] = math.nan if value is None or self.declared else value
+            if value is not None and math.isnan(value):
+                self.missing += counts[text]
+                self.first_missing = self.first_missing or (places[texts.index(text)], text.strip())
+            elif value is None or self.declared:
+                self.words[text.strip()] += counts[text]
+                self.first_word = self.first_word or (places[texts.index(text)], text.strip())
+            elif math.isinf(value):
+                self.first_infinite = self.first_infinite or (places[texts.index(text)], text.strip())
+        return found
 
-    def _add_cell(self, text: str, place: int) -> float:
-        """Count a cell; return its number, NaN if it has none."""
-        value = self.spelling.number(text)
-        if value is None or (self.declared and not math.isnan(value)):
-            self.words[text.strip()] += 1
-            self.first_word = self.first_word or (place, text.strip())
-            return math.nan
-        if math.isnan(value):
-            self.missing += 1
-            self.first_missing = self.first_missing or (place, text.strip())
-        elif math.isinf(value):
-            self.first_infinite = self.first_infinite or (place, text.strip())
-        return value
-
-    def _add_values(self, values: np.ndarray) -> None:
+    def _add_values(self, values: np.ndarray, places: Sequence[int] = ()) -> None:
+        """Add numbers, and keep those that have places."""
+        if self._kept is not None and len(places):
+            self._kept.append((places, np.asarray(values, dtype=np.float64)))
         there = values[np.isfinite(values)]
         if self.counts_from and len(there) == len(values):
             counted = np.arange(self.rows, self.rows + len(values))
@@ -108,10 +104,26 @@ class Column:
             return
         self.low, self.high = min(self.low, float(there.min())), max(self.high, float(there.max()))
         if self._different is not None:
-            if len(np.unique(there)) < len(there) or (there != np.round(there)).any():
+            if (there != np.round(there)).any() or len(np.unique(there)) < len(there):
                 self._different = None
             else:
                 self._different.append(there)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The kept cells (n,): of words texts, None for a missing one; of numbers floats, NaN for a missing one."""
+        pieces = [cells for _, cells in self._kept or ()]
+        if self.words or self.declared:
+            pieces = [each if each.dtype == object else np.full(len(each), None) for each in pieces]
+        return np.concatenate(pieces) if pieces else np.empty(0)
+
+    def place_of(self, row: int) -> int:
+        """The place of a kept cell, counted from 0."""
+        for places, _ in self._kept or ():
+            if row < len(places):
+                return places[row]
+            row -= len(places)
+        raise IndexError(row)
 
     @property
     def different_wholes(self) -> bool:
@@ -219,6 +231,7 @@ class Content:
     decisions: list[Decision] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     spelling: Spelling = field(default_factory=Spelling)
+    read: Mapping[int, Column] = field(default_factory=dict, repr=False)  # the columns, by their number in the file
 
 
 def decided(

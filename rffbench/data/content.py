@@ -3,7 +3,6 @@ every container alike."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,13 +29,13 @@ MOST_COLUMNS = 1_000_000  # rows are stored dense: one row of that width takes 8
 NAMED = 6  # columns that a line names
 
 
-def see(path: Path, kind: str, options: Options) -> Content:
-    """The content of the file at ``path``, which is of this kind."""
+def see(path: Path, kind: str, options: Options, *, keep: bool = False) -> Content:
+    """The content of the file at ``path``, which is of this kind; with ``keep``, its columns keep their cells."""
     if kind == "libsvm":
         return _see_libsvm(path, options)
     if kind == "npz":
         return _see_npz(path, options)
-    return _see_sheet(path, sheet_of(path, kind, options), options)
+    return _see_sheet(path, sheet_of(path, kind, options), options, keep)
 
 
 def sheet_of(path: Path, kind: str, options: Options, fewest: int = 2) -> Sheet:
@@ -54,7 +53,7 @@ def sheet_of(path: Path, kind: str, options: Options, fewest: int = 2) -> Sheet:
 # ---- Columns ---------------------------------------------------------------------------------------------------
 
 
-def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
+def _see_sheet(path: Path, sheet: Sheet, options: Options, keep: bool) -> Content:
     targets = _targets(path, sheet, options)
     chosen = {
         key: [column_of(path, key, each, sheet.names, sheet.width) for each in getattr(options, key)]
@@ -68,7 +67,7 @@ def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
     for _ in range(2):
         marks = marks_of(cells, options.decimal, options.thousands)
         spelling = options.spelling(marks.decimal, marks.thousands)
-        columns, of_target = _read(sheet, read, declared, targets, spelling)
+        columns, of_target = read_columns(sheet, read, declared, spelling, targets, keep=keep)
         others = _misfits(sheet, columns, declared)
         if not others:
             break
@@ -76,7 +75,7 @@ def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
     units = {at: unit for at, column in columns.items() if at not in targets and (unit := unit_of(column))}
     if units:
         spelling = replace(spelling, units=frozenset(units.values()))
-        columns, of_target = _read(sheet, read, declared, targets, spelling)
+        columns, of_target = read_columns(sheet, read, declared, spelling, targets, keep=keep)
     rows = next(iter(columns.values())).rows
     if not rows:
         raise DataError(
@@ -110,7 +109,7 @@ def _see_sheet(path: Path, sheet: Sheet, options: Options) -> Content:
     title = ", ".join(
         repr(sheet.names[at]) if sheet.name(at) else f"column {at + 1} of {sheet.width}" for at in targets
     )
-    return Content(layout, width, y, title, names, found, decisions, notes, spelling)
+    return Content(layout, width, y, title, names, found, decisions, notes, spelling, columns)
 
 
 def _parts(decision: Decision) -> list[str]:
@@ -178,11 +177,13 @@ def _title(sheet: Sheet, column: int) -> str:
     return repr(sheet.name(column)) if sheet.name(column) else str(column + 1)
 
 
-def _read(
-    sheet: Sheet, read: Sequence[int], declared: set[int], targets: Sequence[int], spelling: Spelling
-) -> tuple[dict[int, Column], dict[int, Any]]:
-    """(each column's `Column`, the cells of each target with their places)."""
-    columns = {column: Column(spelling, words=column in declared) for column in read}
+def read_columns(
+    sheet: Sheet, read: Sequence[int], declared: set[int], spelling: Spelling, targets: Sequence[int] = (), *,
+    keep: bool = False,
+) -> tuple[dict[int, Column], dict[int, Any]]:  # fmt: skip
+    """(each column's `Column`, the cells of each target with their places). ``declared`` are columns of words; with
+    ``keep`` all columns but the targets keep their cells."""
+    columns = {at: Column(spelling, words=at in declared, keep=keep and at not in targets) for at in read}
     kept: dict[int, list[Any]] = {at: [] for at in targets}
     places: list[int] = []
     for at, cells in sheet.blocks():
@@ -284,10 +285,11 @@ def _target(
         if isinstance(texts, np.ndarray):
             arrays.append(texts)
             continue
-        labels = [spelling.label(text) for text in texts]
-        y = np.array(labels, dtype=object)
-        if all(map(is_finite, Counter(labels))):
-            numbers = np.array([spelling.number(text) for text in texts], dtype=np.float64)
+        labels = {text: spelling.label(text) for text in dict.fromkeys(texts)}
+        y = np.array([labels[text] for text in texts], dtype=object)
+        if all(map(is_finite, labels.values())):
+            values = spelling.numbers(texts)
+            numbers = np.array([values[text] for text in texts], dtype=np.float64)
             y = (
                 numbers
                 if several or options.task == "regression" or (options.task is None and not few_whole(numbers))
@@ -439,7 +441,7 @@ def _see_npz(path: Path, options: Options) -> Content:
         found.faults += [marks.fault] if marks.fault else []
         spelling = options.spelling(marks.decimal, marks.thousands)
         notes += [("decimals", _marks_in_words(marks))] if marks.decimal == "," or marks.thousands else []
-    of_target, cells = _read(sheet, [0], set(), [0], spelling)
+    of_target, cells = read_columns(sheet, [0], set(), spelling, [0])
     values = _target(sheet, of_target, cells, options, spelling, found)
     layout = _layout(sheet, [0], [], []) | _spelled(spelling, options)
     return Content(layout, width, values, f"the array {label}", [], found, chosen, notes, spelling)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +22,9 @@ from rffbench.data.unpack import CHUNK, LONGEST_LINE, open_content
 from rffbench.errors import DataError
 
 BLOCK_CELLS = 1 << 20  # cells of a block, so that a file is never in memory as text and numbers at once
+STRIPE = (
+    1000  # rows that are turned into columns at a time: with more lists at once, Python looks for garbage too often
+)
 
 csv.field_size_limit(LONGEST_LINE)  # with a wrong delimiter, a line of 20,000 numbers is one field
 
@@ -51,10 +54,25 @@ def records(lines: Lines, delimiter: str, quote: str | None) -> Iterator[tuple[i
             yield begins, row
 
 
-def blocks(rows: Rows, width: int, size: int | None = None) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Blocks of rows with ``width`` cells, at most ``size`` rows: (numbers of their first lines, their cells)."""
-    while some := list(islice(rows, size or max(1, BLOCK_CELLS // width))):
-        yield [line for line, _ in some], [row for _, row in some]
+def blocks(
+    rows: Rows, width: int, wrong: Callable[[int, list[str]], Exception], size: int | None = None
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Blocks of rows with ``width`` cells, at most ``size`` rows: (numbers of their first lines, the cells of each
+    column). Raises ``wrong(line, cells)`` for a row of another width."""
+    size = size or max(1, BLOCK_CELLS // width)
+    while True:
+        numbers: list[int] = []
+        columns: list[list[str]] = [[] for _ in range(width)]
+        while some := list(islice(rows, min(STRIPE, size - len(numbers)))):
+            lines, table = zip(*some, strict=True)
+            if {*map(len, table)} != {width}:
+                raise wrong(*next((line, row) for line, row in some if len(row) != width))
+            numbers += lines
+            for column, cells in zip(columns, zip(*table, strict=True), strict=True):
+                column += cells
+        if not numbers:
+            return
+        yield numbers, columns
 
 
 # ---- Reading by a card -------------------------------------------------------------------------------------
@@ -76,20 +94,22 @@ def read_rows(card: Card, layout: RowsFormat, rows: Rows, *, row: str = "line") 
     (b, targets). ``row`` is what a row is called in messages.
     """
     spelling = spelling_of(layout.decimal, layout.thousands, layout.missing, layout.units)
-    width = 0
-    for lines, table in blocks(rows, card.cells):
-        width = width or len(table[0])
-        absent = [each for each in (*layout.learnt, *(layout.ignore or ())) if not -width <= each < width]
-        if absent:
-            raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
-        at = [column % width for column in layout.learnt]
-        left_out = {*at, *(column % width for column in layout.ignore or ())}
-        inputs = [column for column in range(width) if column not in left_out]
-        for line, cells in zip(lines, table, strict=True):
-            if len(cells) != width:
-                raise ValueError(f"{row} {line} has {len(cells)} values, the lines before it {width}")
-        texts = list(zip(*table, strict=True))
-        formats = {column % width: each for column, each in (layout.dates or {}).items()}
+    first = next(rows, None)
+    if first is None:
+        return
+    width = len(first[1])
+    absent = [each for each in (*layout.learnt, *(layout.ignore or ())) if not -width <= each < width]
+    if absent:
+        raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
+    at = [column % width for column in layout.learnt]
+    left_out = {*at, *(column % width for column in layout.ignore or ())}
+    inputs = [column for column in range(width) if column not in left_out]
+    formats = {column % width: each for column, each in (layout.dates or {}).items()}
+
+    def wrong(line: int, cells: list[str]) -> ValueError:
+        return ValueError(f"{row} {line} has {len(cells)} values, the lines before it {width}")
+
+    for lines, texts in blocks(chain([first], rows), width, wrong, max(1, BLOCK_CELLS // card.cells)):
         found: list[np.ndarray] = []
         for column in inputs:
 
@@ -103,7 +123,7 @@ def read_rows(card: Card, layout: RowsFormat, rows: Rows, *, row: str = "line") 
             if not np.isfinite(values).all():
                 _check_missing(values, texts[column], len(found) in card.missing, place)
             found.append(values)
-        X = np.column_stack(found) if found else np.empty((len(table), 0))
+        X = np.column_stack(found) if found else np.empty((len(lines), 0))
         if len(found) != card.columns:  # the caller raises the error
             yield X, np.empty(0)
             return
@@ -194,17 +214,16 @@ def csv_sheet(path: Path, options: Options) -> Sheet:
             f"{path.name}: the header, line {first}, has {_values(len(names))}, the rows below it {width}{above}"
         )
 
+    def wrong(line: int, row: list[str]) -> DataError:
+        return DataError(f"{path.name}: {_ragged(line, row, width, first)}")
+
     def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name, text=True) as stream:
             lines = Lines(stream, dialect.comment, encoding, dialect.skip)
             read = records(lines, dialect.delimiter, quote)
             if dialect.header:
                 next(read, None)
-            for numbers, table in blocks(read, width, size):
-                for line, row in zip(numbers, table, strict=True):
-                    if len(row) != width:
-                        raise DataError(f"{path.name}: {_ragged(line, row, width, first)}")
-                yield numbers, list(zip(*table, strict=True))
+            yield from blocks(read, width, wrong, size)
 
     def place(line: int, column: int) -> str:
         return f"line {line}, column {column + 1}" + (f" ({names[column]!r})" if names and names[column] else "")

@@ -11,8 +11,8 @@ import numpy as np
 
 from rffbench.data import dates
 from rffbench.data.cells import USUAL, Spelling, identity, label_text, spelling_of
-from rffbench.data.columns import text_of
-from rffbench.data.content import sampled, sheet_of
+from rffbench.data.columns import Column
+from rffbench.data.content import read_columns, sampled, sheet_of
 from rffbench.data.marks import is_number, marks_of
 from rffbench.data.parse import read_blocks
 from rffbench.data.sheet import Options, Sheet
@@ -57,7 +57,7 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
     """
     path = Path(path)
     options = Options.of(given)
-    seen = look(path, **given)
+    seen = look(path, cells=True, **given)
     if seen.faults:
         raise DataError(f"{path.name}: {seen.faults[0]}")
     content = seen.content
@@ -69,7 +69,7 @@ def read_table(path: str | Path, *, texts: bool = True, **given: Any) -> Table:
     names = {each.number: _name(sheet, each.number) for each in used}
     formats = {each.number: each.format for each in used if each.kind == "dates"}
     kinds = {each.number: "words" if each.kind == "text" else each.kind for each in used}
-    frame = _frame(sheet, names, kinds, formats, content.spelling)
+    frame = _frame(sheet, content.read, names, kinds, formats)
     targets = [each for each in content.decisions if each.use == "target"]
     reading = {
         "columns": [[names[at], kinds[at], formats.get(at, ""), at] for at in names],
@@ -106,9 +106,11 @@ def read_new_rows(path: str | Path, reading: Mapping[str, Any], **given: Any) ->
         columns = {name: (kind, format_) for name, kind, format_, _ in reading["columns"]}
         numbers = [at[name] for name, (kind, _) in columns.items() if kind == "numbers"]
         spelling, more = _spelling(sheet, numbers, options, reading)
+        declared = {at[name] for name, (kind, _) in columns.items() if kind != "numbers"}
+        read, _ = read_columns(sheet, [*at.values()], declared, spelling, keep=True)
         frame = _frame(
-            sheet, {at[name]: name for name in columns}, {at[name]: columns[name][0] for name in columns},
-            {at[name]: columns[name][1] for name in columns if columns[name][1]}, spelling,
+            sheet, read, {at[name]: name for name in columns}, {at[name]: columns[name][0] for name in columns},
+            {at[name]: columns[name][1] for name in columns},
         )  # fmt: skip
     return frame[[*columns]], notes + more
 
@@ -196,45 +198,34 @@ def _name(sheet: Sheet, column: int) -> str:
 
 
 def _frame(
-    sheet: Sheet, names: Mapping[int, str], kinds: Mapping[int, str], formats: Mapping[int, str], spelling: Spelling
-) -> pandas.DataFrame:
-    """The columns called ``names`` as a table."""
+    sheet: Sheet, read: Mapping[int, Column], names: Mapping[int, str], kinds: Mapping[int, str],
+    formats: Mapping[int, str],
+) -> pandas.DataFrame:  # fmt: skip
+    """The columns called ``names`` as a table: floats, texts (None for a missing one) or datetime64."""
     import pandas
 
-    pieces: dict[int, list[Any]] = {at: [] for at in names}
-    for places, cells in sheet.blocks():
-        for at, into in pieces.items():
-            place = [places, at]
-            into.append(_typed(sheet, cells[at], place, kinds[at], formats.get(at, ""), spelling))
-    columns = {
-        name: pandas.Series(np.concatenate(pieces[at]) if pieces[at] else np.empty(0)) for at, name in names.items()
-    }
+    columns = {}
+    for at, name in names.items():
+        column = read[at]
+        if kinds[at] == "numbers" and column.first_word:
+            place, text = column.first_word
+            raise DataError(f"{sheet.place(place, at)}: {text!r} is not a number")
+        cells = _moments(sheet, at, column, formats[at]) if kinds[at] == "dates" else column.cells
+        columns[name] = pandas.Series(cells)
     return pandas.DataFrame(columns)
 
 
-def _typed(sheet: Sheet, cells: Any, where: list[Any], kind: str, format_: str, spelling: Spelling) -> np.ndarray:
-    """The cells of a block as floats, texts (None for a missing one) or datetime64."""
-    places, column = where
-    is_array = isinstance(cells, np.ndarray) and cells.dtype != object
-    if kind == "dates":
-        texts = ["" if spelling.is_missing(text) else text.strip() for text in map(str, cells)]
-        try:
-            return dates.moments(texts, format_).astype("datetime64[us]")
-        except ValueError:
-            row = next((i for i, text in enumerate(texts) if text and format_ not in dates.formats_of([text])), 0)
-            raise DataError(
-                f"{sheet.place(places[row], column)}: {texts[row]!r} is no date of the format {format_}"
-            ) from None
-    if kind == "words":
-        texts = [text_of(each) for each in cells.tolist()] if is_array else [text.strip() for text in cells]
-        return np.array([None if spelling.is_missing(text) else text for text in texts], dtype=object)
-    if is_array:
-        return np.asarray(cells, dtype=np.float64)
-    values = [spelling.number(text) for text in cells]
-    for place, text, value in zip(places, cells, values, strict=True):
-        if value is None:
-            raise DataError(f"{sheet.place(place, column)}: {text.strip()!r} is not a number")
-    return np.array(values, dtype=np.float64)
+def _moments(sheet: Sheet, at: int, column: Column, format_: str) -> np.ndarray:
+    """The dates of a column."""
+    cells = column.cells
+    code = {text: i for i, text in enumerate(dict.fromkeys(cells))}
+    try:
+        moments = dates.moments([text or "" for text in code], format_).astype("datetime64[us]")
+    except ValueError:
+        wrong = next((text for text in code if text and format_ not in dates.formats_of([text])), None)
+        place = sheet.place(column.place_of(cells.tolist().index(wrong)), at)
+        raise DataError(f"{place}: {wrong or ''!r} is no date of the format {format_}") from None
+    return moments[[code[text] for text in cells]]
 
 
 def _target(seen: Seen, names: Sequence[str]) -> Any:
@@ -248,8 +239,9 @@ def _target(seen: Seen, names: Sequence[str]) -> Any:
         return pandas.Series(y.astype(np.float64), name=names[0])
     same = identity(seen.classes)
     spelt = {same(label): label for label in seen.classes}
-    texts = [str(each) if y.dtype == object else label_text(each) for each in y]
-    return pandas.Series([spelt.get(same(text), text) for text in texts], name=names[0], dtype=object)
+    texts = {each: str(each) if y.dtype == object else label_text(each) for each in dict.fromkeys(y.tolist())}
+    labels = {each: spelt.get(same(text), text) for each, text in texts.items()}
+    return pandas.Series([labels[each] for each in y.tolist()], name=names[0], dtype=object)
 
 
 def _of_arrays(seen: Seen) -> Table:

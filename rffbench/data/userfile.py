@@ -139,13 +139,14 @@ def _kind_of_lines(path: Path) -> str:
 
 
 def look(
-    path: Path, *, name: str | None = None, split: str | Mapping[str, Any] | None = None, **given: Any
+    path: Path, *, name: str | None = None, split: str | Mapping[str, Any] | None = None, cells: bool = False,
+    **given: Any,
 ) -> Seen:  # fmt: skip
     """The content of the file at ``path``.
 
     ``given`` are the `Options`; everything that is not given is decided by the content. ``name`` is the dataset's,
-    ``split`` the rule by which trials share its rows. ConfigError if there is no such file or column, DataError if the
-    file cannot be read in the format that it has.
+    ``split`` the rule by which trials share its rows. With ``cells`` the columns keep theirs. ConfigError if there
+    is no such file or column, DataError if the file cannot be read in the format that it has.
     """
     if re.match(r"https?:/", str(path)):
         raise ConfigError(f"{str(path).replace(':/', '://')}: is a URL; download it and give the file")
@@ -154,7 +155,7 @@ def look(
     stem = path.name[: len(path.name) - sum(map(len, _endings(path)))]
     name = name or re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "data"
     with naming(path):
-        content = see(path, kind_of_content(path), options)
+        content = see(path, kind_of_content(path), options, keep=cells)
     return _taken_for(path, name, content, options.task, split)
 
 
@@ -193,7 +194,7 @@ def _taken_for(
         task = "classification" if is_classes else "regression"
     classes: dict[str, int] = {}
     if task == "classification":
-        counts = merged(Counter(map(str if words else label_text, y)))
+        counts = merged(_label_counts(y))
         counts.pop("", None)
         classes = {label: counts[label] for label in sorted(counts, key=label_order)}
     values = (
@@ -224,6 +225,16 @@ def _taken_for(
         "folder": f"{name}-{digest[:12]}", "licence": "not stated", "citation": "a user's own data",
     }  # fmt: skip
     return Seen(path, name, content, task, classes, positive, faults, fields, _why(asked, y, task, len(classes)))
+
+
+def _label_counts(y: np.ndarray) -> Counter[str]:
+    """How often each label comes; numbers as their shortest texts."""
+    if y.dtype == object:
+        return Counter(map(str, y))
+    found = Counter[str]()
+    for value, count in Counter(y.tolist()).items():
+        found[label_text(value)] += count
+    return found
 
 
 def _why(asked: Task | None, y: np.ndarray, task: Task, classes: int) -> str:

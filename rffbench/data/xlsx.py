@@ -101,16 +101,15 @@ def xlsx_sheet(path: Path, options: Options) -> Sheet:
     layout |= {key: each for key, each in {"sheet": options.sheet, "skip": skip or None}.items() if each}
     names = [each.strip() for each in table[0]] if header else []
 
+    def wrong(row: int, cells: list[str]) -> DataError:
+        return DataError(f"{path.name}: row {row} has {len(cells)} values, the rows above it {width}")
+
     def rows(size: int | None = None) -> Iterator[Block]:
         with open_content(path, path.name) as stream:
             read = padded(xlsx_rows(stream, options.sheet, skip), width)
             if header:
                 next(read, None)
-            for numbers, some in blocks(read, width, size):
-                for row, cells in zip(numbers, some, strict=True):
-                    if len(cells) != width:
-                        raise DataError(f"{path.name}: row {row} has {len(cells)} values, the rows above it {width}")
-                yield numbers, list(zip(*some, strict=True))
+            yield from blocks(read, width, wrong, size)
 
     def place(row: int, column: int) -> str:
         return f"row {row}, column {column + 1}" + (f" ({names[column]!r})" if names and names[column] else "")

@@ -343,6 +343,26 @@ def test_new_rows_of_one_column_and_one_row_are_read(tmp_path):
         read_new_rows(file(tmp_path, "b.csv", "a\nx\n"), learnt.reading)
 
 
+@pytest.mark.parametrize("marks", [{}, {"decimal": ","}])
+def test_a_number_that_is_said_to_be_a_missing_value_is_one_in_a_column_of_numbers(tmp_path, marks):
+    cells = ["-999" if i % 5 == 0 else f"{i}.5" if not marks else f"{i},5" for i in range(40)]
+    text = "a;y\n" + "".join(f"{cell};{'uv'[i % 2]}\n" for i, cell in enumerate(cells))
+    seen = look(file(tmp_path, "a.csv", text), missing=["-999"], **marks)
+    assert seen.content.inputs.missing == {0: 8}
+    found = read_table(tmp_path / "a.csv", missing=["-999"], **marks).frame["a"]
+    np.testing.assert_array_equal(found, [np.nan if i % 5 == 0 else i + 0.5 for i in range(40)])
+
+
+def test_a_date_of_new_rows_that_is_none_is_named_with_its_line(tmp_path):
+    rows = "".join(f"2024-01-{i % 28 + 1:02},{i / 8},{'uv'[i % 2]}\n" for i in range(40))
+    learnt = read_table(file(tmp_path, "a.csv", "when,b,y\n" + rows), dates="parts")
+    new = file(tmp_path, "b.csv", "when,b\n2024-01-03,1\n,2\n2024-13-01,3\n")
+    with pytest.raises(DataError, match=r"line 4, column 1 \('when'\): '2024-13-01' is no date of the format %Y-%m-%d"):
+        read_new_rows(new, learnt.reading)
+    frame, _ = read_new_rows(file(tmp_path, "b.csv", "when,b\n2024-01-03,1\n,2\n"), learnt.reading)
+    assert frame["when"].isna().tolist() == [False, True]
+
+
 def test_archives_and_libsvm_files_are_tables_of_numbers(tmp_path):
     X = np.round(np.random.default_rng(0).normal(size=(20, 3)), 3)
     content = io.BytesIO()
