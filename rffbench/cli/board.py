@@ -338,12 +338,12 @@ def _show(results: Path) -> int:
     return 1 if told else 0
 
 
-def _write_page(title: str, parts: Sequence[Section], path: Path, rows: str = "") -> bool:
+def _write_page(title: str, parts: Sequence[Section], path: Path) -> bool:
     """Write the page; without what draws pages, say so. Whether it was written."""
     from rffbench.report.board.page import write_html
 
     try:
-        name_files([write_html(title, parts, path, rows)])
+        name_files([write_html(title, parts, path)])
     except ConfigError as error:
         note(f"no page was written: {error}")
         return False

@@ -254,12 +254,10 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     return lines
 
 
-def run_seconds(
-    specs: Sequence[TrialSpec], workers: int, rows: Iterable[Row] = (), rate: Callable[[], float] | None = None
-) -> float:
-    """About the time of a run of these trials, with the log's ``rows`` of earlier ones and a ``rate`` as of `estimate`;
-    trials without an estimate are left out."""
-    return _seconds(estimate(specs, rows, rate=rate), workers)
+def run_seconds(specs: Sequence[TrialSpec], workers: int, rate: Callable[[], float] | None = None) -> float:
+    """About the time of a run of these trials, with a ``rate`` as of `estimate`; trials without an estimate are left
+    out."""
+    return _seconds(estimate(specs, (), rate=rate), workers)
 
 
 def _seconds(estimate: Estimate, workers: int) -> float:

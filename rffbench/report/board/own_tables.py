@@ -124,15 +124,15 @@ def run_tables(results: Results, timed: Results | None = None) -> list[Table]:
     return tables
 
 
-def shipped_tables(name: str = "board") -> list[Table]:
+def shipped_tables() -> list[Table]:
     """The gains of the maps that ship with the package, at every size of which they have all datasets, and at RFF's
     cost."""
-    rows = read_shipped(SHIPPED[name]).rows
+    rows = read_shipped(SHIPPED["board"]).rows
     counts = rows.groupby(["method", "n_features"])["dataset"].transform("nunique")
     whole = rows[counts == rows["dataset"].nunique()]
     whole = whole[whole["n_features"].isin(whole.loc[whole["method"] == BASELINE, "n_features"])]
     known = references()
-    table = _gain_table(load_experiment(name).title, [Measured(whole)], known)
+    table = _gain_table(load_experiment("board").title, [Measured(whole)], known)
     table.notes.append(
         "These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."
     )

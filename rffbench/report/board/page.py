@@ -66,9 +66,8 @@ def strips_pictures(name: str, panels: Sequence[Strips]) -> list[Picture]:
     return [Picture(name, shows, strips_figure(panels))]
 
 
-def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "") -> Path:
-    """Write the parts as one HTML file that loads nothing; ``rows`` is the file of the trials beside it, if any.
-    ConfigError where what draws pages is not installed."""
+def write_html(title: str, found: Sequence[Section], path: Path) -> Path:
+    """Write the parts as one HTML file that loads nothing. ConfigError where what draws pages is not installed."""
     from rffbench.report.figures.style import SCREEN, drawn_in, rendered
     from rffbench.report.page.render import own_file, render
 
@@ -78,9 +77,7 @@ def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "")
 
     with drawn_in(SCREEN):
         script = own_file("tables.js") + own_file("board.js")
-        text = render(
-            "board.html", [script], version=__version__, title=title, sections=found, picture=data, rows=rows
-        )  # fmt: skip
+        text = render("board.html", [script], version=__version__, title=title, sections=found, picture=data)
     files.replace(path, text.encode())
     return path
 

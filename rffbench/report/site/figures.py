@@ -64,7 +64,7 @@ def by_dataset(rows: Sequence[dict[str, Any]], baseline: str) -> Markup:
     )  # fmt: skip
 
 
-def curves(cells: pd.DataFrame, named: Sequence[str], metric: str, constant: float | None = None) -> Markup:
+def curves(cells: pd.DataFrame, named: Sequence[str], metric: str) -> Markup:
     """On one dataset the test error against the columns: a line for each map; the ``named`` ones have colours, and the
     others are grey. ``cells`` has map, columns and error."""
     palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#9a7d0a", "#56b4e9"]

@@ -41,12 +41,12 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def number(value: float | None, form: str = ".3f", unit: str = "") -> Cell:
+def number(value: float | None, form: str = ".3f") -> Cell:
     """A cell with a number; empty ones sort last."""
     if value is None or math.isnan(value):
         return Cell(NOT_RUN)
-    return Cell(f"{value:{form}}{unit}", value=float(value))
+    return Cell(f"{value:{form}}", value=float(value))
 
 
-def interval(low: float, high: float, form: str = ".2f") -> Cell:
-    return Cell(NOT_RUN) if math.isnan(low) else Cell(f"{low:{form}} to {high:{form}}", value=low)
+def interval(low: float, high: float) -> Cell:
+    return Cell(NOT_RUN) if math.isnan(low) else Cell(f"{low:.2f} to {high:.2f}", value=low)
