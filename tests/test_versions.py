@@ -31,6 +31,7 @@ BUILT_IN = [("feature map", name) for name in FEATURES] + [("solver", name) for 
 GIVEN = {
     "logistic": {"lambda": 0.1, "tolerance": 1e-9},
     "eigenpro": {"lambda": 0.1, "budget": {"tolerance": 1e-10}},
+    "askotch": {"lambda": 0.1, "budget": {"tolerance": 1e-10}},
     "falkon": {"lambda": [0.05, 0.1, 0.5, 1.0], "budget": {"tolerance": 1e-12}},
     "pcg": {"lambda": [0.05, 0.1, 0.5, 1.0], "budget": {"tolerance": 1e-12}},
 }

@@ -62,6 +62,7 @@ BUILT_IN = {
     "pcg": "rffbench.solvers.iterative.pcg:make_pcg",
     "falkon": "rffbench.solvers.iterative.falkon:make_falkon",
     "eigenpro": "rffbench.solvers.iterative.eigenpro:make_eigenpro",
+    "askotch": "rffbench.solvers.iterative.askotch:make_askotch",
     "gp": "rffbench.solvers.gaussian_process:make_gp",
 }
 

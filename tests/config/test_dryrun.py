@@ -229,7 +229,7 @@ def test_what_was_measured_makes_no_estimate_worse_than_a_factor_of_two(name):
         assert 0.5 <= ratio <= 2, share
 
 
-@pytest.mark.parametrize("solver", ["pcg", "eigenpro", "falkon"])
+@pytest.mark.parametrize("solver", ["pcg", "eigenpro", "askotch", "falkon"])
 def test_of_an_iterative_solver_no_more_passes_are_counted_than_the_budget_has(solver):
     def passes(limit):
         kernel = {"features": "none", "solver": {"name": solver, "lambda": 0.1, "budget": {"passes": limit}}}

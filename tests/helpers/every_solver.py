@@ -162,6 +162,7 @@ PROMISES = {
     ],
     "gp": [Promise(gaussian_process, {"noise": 0.1}, maps=True)],
     "eigenpro": [Promise(kernel_ridge, {"lambda": 0.1}, ONE | TIGHT)],
+    "askotch": [Promise(kernel_ridge, {"lambda": 0.1}, ONE | TIGHT)],
     "plug-in": [Promise(ridge, maps=True, tasks=BOTH[:1])],
 }  # fmt: skip
 

@@ -30,6 +30,7 @@ LEARNERS = [
     ("pcg", CHOOSING), ("pcg", CHOOSING | {"center": "both"}), ("pcg", CHOOSING | {"preconditioner": "rpcholesky"}),
     ("falkon", CHOOSING), ("falkon", CHOOSING | {"preconditioner": "krill"}),
     ("eigenpro", {"lambda": 1e-2, "lambda_scale": "n", "center": True}),
+    ("askotch", {"lambda": 1e-2, "lambda_scale": "n", "center": True}),
     ("gp", {}), ("gradient-boosting", {"trees": 20}),
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ GAMMAS = [0.01, 0.1, 0.3, 1.0, 3.0, 10.0]
 KERNEL = {"name": "gaussian", "gamma": GAMMAS}
 SOLVERS = {
     "ridge": {"lambda": [1e-3]}, "linear-svm": {}, "logistic": {}, "gp": {}, "pcg": {}, "kernel-svm": {},
-    "kernel-ridge": {}, "falkon": {}, "eigenpro": {}, "sparse-rf": {"lambda": [0.1], "steps": 4},
+    "kernel-ridge": {}, "falkon": {}, "eigenpro": {}, "askotch": {}, "sparse-rf": {"lambda": [0.1], "steps": 4},
     "boosting": {"lambda": [0.1], "steps": 4},
 }  # fmt: skip
 ON_FEATURES = ("ridge", "linear-svm", "logistic", "gp")

@@ -25,7 +25,7 @@ SOLVER_SPECS = [
     {"features": {"name": "fourier"}, "solver": {"name": "gp"}},
     {"features": NONE, "solver": {"name": "falkon"}, "count": "columns", "n_features": 16},
     *({"features": NONE, "solver": {"name": name}} for name in (
-        "kernel-ridge", "kernel-svm", "sparse-rf", "boosting", "eigenpro", "linear", "gradient-boosting")),
+        "kernel-ridge", "kernel-svm", "sparse-rf", "boosting", "eigenpro", "askotch", "linear", "gradient-boosting")),
 ]  # fmt: skip
 
 
