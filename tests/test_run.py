@@ -140,6 +140,7 @@ def test_another_config_of_that_name_is_refused_and_nothing_touched(whole, rffbe
     config.write_text(CONFIG.replace("sigma: 2.0", "sigma: 1.0"))
     result = rffbench("run", config)
     assert result.returncode == 2
+    assert rffbench("run", config, "--dry-run").stderr == result.stderr
     assert f"{TRIALS} of these trials measured under another config" in result.stderr
     assert "with kernel gaussian, σ = 2 (γ = 0.125) instead of gaussian, σ = 1 (γ = 0.5)" in result.stderr
     assert "--fresh" in result.stderr

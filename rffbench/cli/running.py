@@ -157,11 +157,14 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     from rffbench.execution.bandwidths import Bandwidths
     from rffbench.execution.log import each_row
     from rffbench.execution.provenance import OtherCode
+    from rffbench.execution.run import check_folder
 
     grid = experiment.grid()
     specs, other = filter_specs(grid, only), OtherCode(grid)
     logged = [] if fresh else other.left_out_of(each_row(folder / "trials.jsonl", other_keys=True))
     rows = list({row["key"]: row for row in logged}.values())
+    if not fresh:
+        check_folder(folder, other.specs, rows)
     at_once = 1 if experiment.timing == "exclusive" else workers
     text = describe(experiment, specs, rows, folder, at_once, Bandwidths(specs, rows).given)
     return f"{text}\n{other.in_words()}; a run would keep them aside and measure anew" if other.found else text

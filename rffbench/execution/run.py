@@ -190,6 +190,12 @@ def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earli
     return earlier
 
 
+def check_folder(folder: Path, by_key: Mapping[Key, TrialSpec], rows: Iterable[Row]) -> None:
+    """ResultsError if a run of these trials would be refused in the folder, which has these ``rows``."""
+    check_format(folder)
+    _Earlier(folder, by_key, rows)
+
+
 class _Earlier:
     """The status of a grid's trials in a log. The last row of each key counts; the rows are not kept.
 
