@@ -68,15 +68,20 @@ def environment(cache):
 
 
 @pytest.fixture(scope="session")
-def rffbench_in(environment, tmp_path_factory):
-    """Run ``rffbench ARGUMENTS`` in a folder, for ``limit`` seconds at most; its exit status, stdout and stderr."""
+def command_server(environment, tmp_path_factory):
     server = CommandServer(tmp_path_factory.mktemp("commands"), environment)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def rffbench_in(command_server, environment):
+    """Run ``rffbench ARGUMENTS`` in a folder, for ``limit`` seconds at most; its exit status, stdout and stderr."""
 
     def run(folder, *arguments, limit=120, **extra):
-        return server.run(folder, [str(argument) for argument in arguments], {**environment, **extra}, limit)
+        return command_server.run(folder, [str(argument) for argument in arguments], {**environment, **extra}, limit)
 
-    yield run
-    server.close()
+    return run
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import json
 import re
+import runpy
 import shutil
-import subprocess
 import sys
 
 import joblib
@@ -36,8 +36,10 @@ def churn(rows=240):
 
 
 @pytest.fixture(scope="module")
-def made(rffbench_in, tmp_path_factory):
+def made(command_server, rffbench_in, tmp_path_factory):
     """A folder with churn.csv, and what the command said."""
+    of_ours = (f"rffbench.fit.{name}" for name in ("trying", "writing", "predicting"))
+    command_server.preload("skrub", "skops.io", *of_ours)
     folder = tmp_path_factory.mktemp("fit")
     churn().to_csv(folder / "churn.csv", index=False)
     return folder, rffbench_in(folder, "fit", "churn.csv", "--minutes", "0.02", limit=400)
@@ -77,7 +79,7 @@ def test_the_folder_has_the_model_and_nothing_half_written(made):
     ]
 
 
-def test_predict_the_joblib_file_and_the_code_say_the_same(made, rffbench_in, environment):
+def test_predict_the_joblib_file_and_the_code_say_the_same(made, rffbench_in, monkeypatch, capsys):
     folder, _ = made
     result = rffbench_in(folder, "predict", "churn-fit/model.joblib", "churn.csv")
     lines = result.stdout.splitlines()
@@ -90,9 +92,9 @@ def test_predict_the_joblib_file_and_the_code_say_the_same(made, rffbench_in, en
     assert model.predict(table).tolist() == labels
     np.testing.assert_allclose(model.predict_proba(table), probabilities, atol=1e-12)
     assert len((folder / "churn-fit" / "model.py").read_text().splitlines()) <= 40
-    program = [sys.executable, folder / "churn-fit" / "model.py", folder / "churn.csv"]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True)
-    assert done.stdout.split() == labels, done.stderr
+    monkeypatch.setattr(sys, "argv", ["model.py", str(folder / "churn.csv")])
+    runpy.run_path(str(folder / "churn-fit" / "model.py"), run_name="__main__")
+    assert capsys.readouterr().out.split() == labels
 
 
 def test_new_rows_may_have_other_columns_another_order_gaps_and_unseen_categories(made, rffbench_in):

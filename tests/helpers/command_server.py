@@ -1,20 +1,26 @@
 """rffbench commands in processes of their own, forked from one that has imported everything: importing takes 2 s each.
+So is the process that forks a command's workers, which would import, and load compiled code, for 2 s more.
 
 Run as a script it reads a line of JSON for each command, ``{arguments, folder, environment, out, limit}``, and answers
-with the exit status as a shell has it; the command's output goes to the files ``out``.stdout and ``out``.stderr.
+with the exit status as a shell has it; the command's output goes to the files ``out``.stdout and ``out``.stderr. A list
+in place of a command names modules that the next commands find imported.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
+from multiprocessing import forkserver, util
 from pathlib import Path
 
+PRELOADED = "rffbench.execution.preloaded"
 PRELOAD = (
     "rffbench.cli", "rffbench.config.loading", "rffbench.config.dryrun", "rffbench.execution.run", "rffbench.report",
-    "rffbench.report.figures.dataset", "rffbench.data.parse", "rffbench.features.fourier.random_fourier",
+    "rffbench.report.figures.dataset", "rffbench.data.parse", "rffbench.features.fourier.random_fourier", PRELOADED,
 )  # fmt: skip
 
 
@@ -38,20 +44,31 @@ class CommandServer:
         shown = [out.with_suffix(f".{name}").read_text() for name in ("stdout", "stderr")]
         return subprocess.CompletedProcess(arguments, status, *shown)
 
+    def preload(self, *modules):
+        """Import what many of the next commands import: it takes longer than what they do."""
+        print(json.dumps(modules), file=self.process.stdin, flush=True)
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
 
 
 def serve():
-    for module in PRELOAD:
-        __import__(module)
+    load(PRELOAD)
     for line in sys.stdin:
         asked = json.loads(line)
+        if isinstance(asked, list):
+            load(asked)
+            continue
         child = os.fork()
         if child == 0:
             become(**asked)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def load(modules):
+    for module in modules:
+        __import__(module)
 
 
 def become(arguments, folder, environment, out, limit):
@@ -61,6 +78,7 @@ def become(arguments, folder, environment, out, limit):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    util.spawnv_passfds = start_forkserver_or(util.spawnv_passfds)
     sys.argv = ["rffbench", *arguments]
     signal.alarm(limit)
     status = 1
@@ -72,6 +90,43 @@ def become(arguments, folder, environment, out, limit):
         traceback.print_exc()
     finally:
         end_process(status)
+
+
+def start_forkserver_or(start):
+    """In place of ``multiprocessing.util.spawnv_passfds``, which starts an interpreter: a forkserver is forked."""
+
+    def fork(path, args, passfds):
+        if "multiprocessing.forkserver" not in args[-1]:
+            return start(path, args, passfds)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            become_forkserver(args, passfds)
+        return child
+
+    return fork
+
+
+def become_forkserver(args, passfds):
+    """Be what ``args`` would start: without this process's open files, signal handlers and locks."""
+    try:
+        for file in map(int, os.listdir("/proc/self/fd")):
+            if file > sys.stderr.fileno() and file not in passfds:
+                with contextlib.suppress(OSError):  # that of the listing
+                    os.close(file)
+        for number in signal.valid_signals():
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        forkserver._forkserver._lock = threading.Lock()
+        sys.orig_argv = [os.fsdecode(each) for each in args]
+        del sys.modules[PRELOADED]  # which sees to it that the server ends with the command
+        exec(args[-1], {})
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
 
 
 def end_process(status):
