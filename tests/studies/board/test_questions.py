@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from rffbench.stats import losses
+from rffbench.stats import numbers as of_numbers
 from rffbench.stats.gain import Reference
 from studies.board import kernels_or_maps, questions, tables
 from studies.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
@@ -17,6 +18,12 @@ DATASETS = ["eeg", "magic04", "phoneme", "spambase", "letter", "ring", "twonorm"
 KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
 MAPS = [*FAMILIES["Fourier"], "Nyström", "TensorSketch", "TEFM", "leverage", "EERF"]
 TRIALS = range(4)
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch):
+    """The answers are known, and far apart: their intervals need no fine ends."""
+    monkeypatch.setattr(of_numbers, "BOOTSTRAPS", 400)
 
 
 def made_up(methods, row, sizes=(COLUMNS,)):
