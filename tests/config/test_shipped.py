@@ -10,6 +10,7 @@ from rffbench.execution.log import cell, read_rows
 from rffbench.io.resources import listed_configs, resource_folder, shipped_configs
 
 LISTED = {row["name"]: (each["folder"], row) for each in listed_configs() for row in each["configs"]}
+MANY = 3_000  # trials, of which it takes seconds to read the rows
 TOP = resource_folder("configs")
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -21,7 +22,11 @@ def test_every_config_is_in_the_list():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if "search" in name else []) for name in LISTED]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if row["trials"] > MANY or "search" in name else [])
+        for name, (_, row) in LISTED.items()
+    ],
 )
 def test_a_config_is_valid_and_as_it_is_listed_and_its_results_are_those_of_its_grid(name):
     """Who changes a protocol measures it anew. A table may grow over days: not every trial need be there."""

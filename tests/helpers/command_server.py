@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 from multiprocessing import forkserver, util
 from pathlib import Path
@@ -109,7 +108,7 @@ def start_forkserver_or(start):
 
 
 def become_forkserver(args, passfds):
-    """Be what ``args`` would start: without this process's open files, signal handlers and locks."""
+    """Be what ``args`` would start: without this process's open files and signal handlers."""
     try:
         for file in map(int, os.listdir("/proc/self/fd")):
             if file > sys.stderr.fileno() and file not in passfds:
@@ -119,7 +118,7 @@ def become_forkserver(args, passfds):
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        forkserver._forkserver._lock = threading.Lock()
+        forkserver._forkserver.__init__()  # its lock is held
         sys.orig_argv = [os.fsdecode(each) for each in args]
         del sys.modules[PRELOADED]  # which sees to it that the server ends with the command
         exec(args[-1], {})

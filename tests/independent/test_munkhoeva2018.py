@@ -7,10 +7,11 @@ import pytest
 
 from tests.helpers.recomputed import measured, mirror, released
 
+pytestmark = [pytest.mark.slow, pytest.mark.data]
+
 DRAWS = 60
 
 
-@pytest.mark.data
 def test_powerplant_gaussian_g_at_ten_projections():
     """550 and 550 rows of the first 8,500, columns standardised on all, over the largest number; γ = 1/4; pairs."""
     X = np.loadtxt(mirror() / "powerplant" / "Folds5x2_pp.csv", delimiter=",", skiprows=1)[:, :4]

@@ -8,6 +8,8 @@ from scipy.sparse import csr_array
 
 from tests.helpers.recomputed import agree, measured, mirror, nystroem, released, ridge
 
+pytestmark = [pytest.mark.slow, pytest.mark.data]
+
 DRAWS = 3
 
 
@@ -17,7 +19,6 @@ def predictions(train: np.ndarray, targets: np.ndarray, test: np.ndarray, sigma:
     return ridge(Z, targets, Z_test, center=True)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("sigma", ["1.12", "10.0"])
 def test_letter_s_last_class_is_never_predicted(sigma):
     """Their code gives the classes 0 to 25 a column (KRR_OneVsAll_RandBin.cpp), and letter's are 1 to 26."""
@@ -43,7 +44,6 @@ def test_letter_s_last_class_is_never_predicted(sigma):
     assert np.mean(all_classes) - theirs > 2
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("sigma", ["0.28", "10.0"])
 def test_california_is_scaled_by_the_largest_absolute_value(sigma):
     """LIBSVM's cadata is not scaled. Two scalings of its columns, and the released relative error."""
@@ -102,7 +102,6 @@ def conjugate_gradients(Z: csr_array, y: np.ndarray, steps: int, tolerance: floa
     return w
 
 
-@pytest.mark.data
 def test_their_conjugate_gradients_stop_early_and_it_shows_on_a9a():
     """50 steps, or a residual of 0.001 (their script has MAXIT and TOL); nearer to the solution it is less accurate."""
     (train, y), (test, labels) = a9a("a9a"), a9a("a9a.t")

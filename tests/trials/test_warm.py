@@ -60,6 +60,9 @@ def late(monkeypatch):
     return found
 
 
+each_dtype = pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+
+
 def a_trial(features, solver, dtype="float64", **changes):
     solver = solver_spec(solver)
     if features != NONE and "gaussian" not in (served := kernels_served(MAPS.factory(features).serves.kernels)):
@@ -67,14 +70,14 @@ def a_trial(features, solver, dtype="float64", **changes):
     return replace(spec(dtype=dtype, **changes), features={"name": features}, solver=solver)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@each_dtype
 @pytest.mark.parametrize("features", [name for name in MAPS.names() if name != NONE])
 def test_no_map_compiles_while_it_is_timed(late, features, dtype):
     run_trial(a_trial(features, RIDGE, dtype))
     assert not late
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@each_dtype
 @pytest.mark.parametrize("dataset", ["breast-cancer", "synthetic-regression"])
 @pytest.mark.parametrize(
     "solver",

@@ -34,7 +34,7 @@ def spread(kind, law, columns, n, pairs):
 @pytest.mark.parametrize(("kind", "parameters"), LAWS.values(), ids=LAWS)
 def test_a_law_is_the_variance_of_estimates_as_they_are_drawn(kind, parameters, n):
     """Of one block of columns, of five pairs of rows; the complex law counts the imaginary part too."""
-    rows, columns, draws = X[:5], 6, 600
+    rows, columns, draws = X[:5], 6, 200
     complex_ = kind is ComplexToRealFeatures
     kernel = PolynomialKernel(degree=n, c=0.0)
     law = kind(2, kernel=kernel, **parameters).law(5)

@@ -57,11 +57,11 @@ axes.prop_cycle: cycler('color', ['red'])
 @pytest.mark.parametrize(
     ("surroundings", "way"),
     [
-        ("inline", "command"), ("odd", "python"),
+        ("odd", "python"),
         *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-            ("inline", "python"), ("no backend", "python"), ("odd", "command"), ("not text", "python"),
-            ("not text, here", "command"), ("a pipe", "command"), ("no cache folder", "command"),
-            ("broken fonts", "python"),
+            ("inline", "command"), ("inline", "python"), ("no backend", "python"), ("odd", "command"),
+            ("not text", "python"), ("not text, here", "command"), ("a pipe", "command"),
+            ("no cache folder", "command"), ("broken fonts", "python"),
         )),
     ],
 )  # fmt: skip
@@ -113,7 +113,7 @@ NO_MATPLOTLIB = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", NO_MATPLOTLIB)
+@pytest.mark.parametrize("what", ["none", pytest.param("none that draws", marks=pytest.mark.slow)])
 def test_where_nothing_can_be_drawn_tables_are_written_and_the_run_says_so(measured, tmp_path, environment, what):
     path, code = NO_MATPLOTLIB[what]
     shadow = tmp_path / "shadow" / path
