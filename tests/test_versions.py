@@ -10,9 +10,10 @@ import pytest
 from numpy.random import SeedSequence
 
 from rffbench import RandomFourierFeatures
+from rffbench.arguments.parameters import WrongParameter
 from rffbench.arguments.rowsource import dense_rows
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, MAPS, make_features, served
+from rffbench.features import FEATURES, MAPS, by_inputs, make_features, served
 from rffbench.features.dot_product import FEATURES as DOT_PRODUCT
 from rffbench.kernels import kernel_class
 from rffbench.kernels.served import kernels_served
@@ -58,8 +59,8 @@ def of_map(name, own):
     """Of a map the kernel that it stands for."""
     kernel = WITH_ALL_VALUES.get(name) or kernels_served(served(name).kernels)[0]  # the Gaussian, where served
     features = make_features(
-        {"name": name, **own}, kernel=kernel, gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0,
-        n_features=16, count="columns", random_state=SeedSequence(7),
+        by_inputs.of_row({"name": name, **own}), kernel=kernel, n_features=16, count="columns",
+        gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0, random_state=SeedSequence(7),
     )  # fmt: skip
     Z = dense_rows(features.fit(X, Y).transform(X))
     return hashed([Z @ Z.T], 4)
@@ -91,7 +92,7 @@ def pin(what, name, defaults=None):
     defaults = registry.defaults(name) if defaults is None else defaults
     gives = {}
     for label, own in variants(registry, name).items():
-        with suppress(ConfigError):  # a value for other kernels
+        with suppress(ConfigError, WrongParameter):  # a value for other kernels, or for more inputs
             gives[label] = of(name, {**defaults, **own})
     versions = getattr(registry.factory(name), "versions", None)  # of values of its parameters
     of_values = {"versions": versions} if versions else {}
@@ -146,7 +147,7 @@ def test_a_map_that_gives_other_numbers_under_its_old_version_is_found(monkeypat
 
 def test_another_default_is_pinned_anew_and_is_no_other_version(one_thread):
     """Keys contain every parameter with its value: rows of the earlier default are still rows of that value."""
-    before = pin("feature map", "sorf", {**MAPS.defaults("sorf"), "lengths": "fixed"})
+    before = pin("feature map", "sorf", {**MAPS.defaults("sorf"), "rotation": "structured", "lengths": "fixed"})
     assert before["gives"]["by default"] != pin("feature map", "sorf")["gives"]["by default"]
     told = problem("feature map", "sorf", before)
     assert told.startswith('sorf gives the same numbers, only its defaults or values are others: write {"version": 1, ')

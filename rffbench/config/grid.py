@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
 from rffbench.config.values import DEFAULT, listed
+from rffbench.features import by_inputs
 from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
 from rffbench.trials.spec import Timing, TrialSpec, written_size
@@ -182,7 +183,7 @@ class Grid:
                         score_sources=[
                             ownfile.source_hash(name) for name in self.setting("scores") or () if ownfile.is_own(name)
                         ],
-                        **self._cells[dataset, method].settings,
+                        **{**self._cells[dataset, method].settings, "features": self._map_on(dataset, method)},
                     )
                     yield first, self.planned_trials(dataset, method, size)
 
@@ -197,7 +198,19 @@ class Grid:
 
     def _settings(self, dataset: str, method: str) -> dict[str, Any]:
         stated = {name: self.setting(name, dataset, method) for name in SETTINGS if name in self.config}
-        return {"features": self.features(method), **stated}
+        features = self._map_on(dataset, method)
+        if by_inputs.is_undecided(features):
+            return stated
+        return {"features": by_inputs.in_rows(features), **stated}
+
+    def _map_on(self, dataset: str, method: str) -> dict[str, Any]:
+        """A method's map in the trials of a dataset; undecided if the number of inputs decides and there is no card."""
+        from rffbench.data.cards import is_card, load_card
+
+        features = by_inputs.of_row(self.features(method))
+        if not by_inputs.is_undecided(features) or not is_card(dataset):
+            return features
+        return by_inputs.decided(features, load_card(dataset).columns_after(self.setting("preprocess", dataset) or ()))
 
 
 def _parameters_hash(table: str | None) -> str | None:

@@ -31,7 +31,7 @@ from rffbench.execution.folders import FolderLock
 from rffbench.execution.log import ASIDE, json_lines, log_files
 from rffbench.execution.manifest import FORMAT, format_of, write_whole
 from rffbench.execution.row import Row, check_row, line_of
-from rffbench.features import MAPS, known_defaults
+from rffbench.features import MAPS, by_inputs, known_defaults
 from rffbench.io import files, yamlfile
 from rffbench.io.resources import shipped_configs
 from rffbench.io.text import canonical_json
@@ -52,7 +52,11 @@ _LATER: dict[str, Any] = {
 _GIVEN = ("dataset", "data_hash", "method", "n_features", "trial", "seed", "features", "solver", "kernel")
 _MODES = {False: "shared", True: "exclusive", "features": "features"}
 
-_MEANT = {"sorf": {"lengths": "fixed"}, "tefm": {"sketch": "gaussian"}}
+_MEANT: dict[str, dict[str, Any]] = {
+    "sorf": {"lengths": "fixed"},
+    "tefm": {"sketch": "gaussian"},
+    "gauss-hermite": {"points": 3},
+}
 """Parameters of maps that have another default now, and what they were without."""
 _LEVERAGE = ("leverage", "surrogate-leverage")
 
@@ -178,7 +182,7 @@ class _Copy:
             raise ValueError(f"exclusive must be true, false or features, not {exclusive!r}")
         spec = deepcopy(_LATER) | before | {
             "method": self._label(row["method"], row["features"]),
-            "features": _features(row["features"]),
+            "features": by_inputs.in_rows(_features(row["features"])),
             "solver": _solver(row["solver"]),
             "kernel": _kernel(row["kernel"]),
             "timing_mode": _MODES[exclusive],
@@ -232,7 +236,8 @@ def _features(given: Mapping[str, Any]) -> dict[str, Any]:
     if name == NONE or MAPS.is_foreign(name):
         return dict(given)
     MAPS.check_names(name, [key for key in given if key != "name"])
-    found = {"name": name} | known_defaults(name) | _MEANT.get(name, {}) | dict(given)
+    meant = {**known_defaults(name), **by_inputs.LEFT_OUT.get(name, {}), **_MEANT.get(name, {})}
+    found = {"name": name} | meant | dict(given)
     if name in _LEVERAGE and found["variant"] == "as-released":
         found["variant"] = "reweighted"
     return found

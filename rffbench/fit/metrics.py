@@ -90,10 +90,12 @@ def mae(y: NDArray, found: NDArray) -> float:
 
 
 def r2(y: NDArray, found: NDArray) -> float:
-    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², the mean over the targets."""
-    total = np.square(y - y.mean(axis=0)).sum(axis=0)
+    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², the mean over the targets; of a constant target 1 without an error and else 0, as in
+    scikit-learn."""
+    moved = y - y[:1]  # exactly 0 for constants
+    total = np.square(moved - moved.mean(axis=0)).sum(axis=0)
     rest = np.square(y - found).sum(axis=0)
-    return float(np.mean(1 - rest / np.where(total > 0, total, 1)))
+    return float(np.mean(np.where(total > 0, 1 - rest / np.where(total > 0, total, 1), rest == 0)))
 
 
 METRICS = {

@@ -108,9 +108,10 @@ class ExponentialKernel(MaclaurinKernel):
 
 
 def exponential_coefficients(gamma: float, count: int) -> NDArray[np.float64]:
-    """γⁿ/n! for n < ``count``."""
+    """γⁿ/n! for n < ``count``; ∞ beyond the largest float."""
     n = np.arange(count)
-    return np.asarray(np.exp(n * math.log(gamma) - gammaln(n + 1)))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(n * math.log(gamma) - gammaln(n + 1)))
 
 
 def _finite(K: Floats, name: str) -> Floats:

@@ -48,12 +48,14 @@ class KernelBlocks:
         self._form = self._plain.affine_form()
         self._units = kernel.scaled(points)
         if issparse(points):
+            self._reach = float(squared_lengths(self._units).max(initial=0.0)) * kernel.unit_scale**2
             return
         dense = np.asarray(self._units, dtype=np.float64)
         self._shift = dense.mean(axis=0) if kernel.of_differences else np.zeros(dense.shape[1])
         own = self._moved(dense)
         self._longest = LONGEST[self.dtype.name] if kernel.of_differences and self._form else np.inf
-        self._all_far = bool(squared_lengths(own).max(initial=0.0) > self._longest)
+        self._reach = float(squared_lengths(own).max(initial=0.0))
+        self._all_far = self._reach > self._longest
         if self._form is None and kernel.of_differences:
             self._all_far = bool(np.abs(own).max(initial=0.0) > REACH)
         self._columns = np.ascontiguousarray((self._extended(own, points=True) if self._form else own).T, self.dtype)
@@ -62,6 +64,14 @@ class KernelBlocks:
     def count(self) -> int:
         """m."""
         return int(self.points.shape[0])
+
+    @property
+    def rounding(self) -> float:
+        """About the largest error of a value between the points, of a kernel that is 1 at most: ε·‖l − mean‖², of
+        shifted points at γ = 1, of a product; else ε."""
+        by_product = self.kernel.of_differences and self._form is not None
+        within = by_product and self._reach <= LONGEST[self.dtype.name]
+        return float(np.finfo(self.dtype).eps) * (max(1.0, self._reach) if within else 1.0)
 
     def __call__(self, X: Any) -> NDArray:
         """K(X, L), (n, m), of the rows X (n, d), an array or a CSR matrix."""

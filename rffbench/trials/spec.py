@@ -15,7 +15,7 @@ from numpy.random import SeedSequence
 
 from rffbench import __version__
 from rffbench.arguments.seeds import feature_stream
-from rffbench.features import map_recipe
+from rffbench.features import by_inputs, map_recipe
 from rffbench.io.text import canonical_json
 from rffbench.kernels import kernel_in_words
 from rffbench.plugins import ownfile
@@ -102,12 +102,13 @@ class TrialSpec:
     flaws: list[Flaw] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as in keys and rows. Values are the spec's own, not copies."""
+        """All fields, as in keys and rows (`rffbench.features.by_inputs`). Values are the spec's own, not copies."""
         values = vars(self)
         found = {in_rows: values[name] for name, in_rows in _IN_ROWS.items()}
+        found["features"] = by_inputs.in_rows(self.features)
         for part in ("features", "kernel"):
             if ownfile.is_own(name := values[part].get("name")):
-                found[part] = {**values[part], "name": ownfile.portable(str(name))}
+                found[part] = {**found[part], "name": ownfile.portable(str(name))}
         if self.scores:
             found["scores"] = [ownfile.portable(name) for name in self.scores]
         return found
@@ -115,7 +116,8 @@ class TrialSpec:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> TrialSpec:
         """The spec inside a row of trials.jsonl. KeyError if the row lacks a field."""
-        return cls(**{name: row[in_rows] for name, in_rows in _IN_ROWS.items()})
+        found = {name: row[in_rows] for name, in_rows in _IN_ROWS.items()}
+        return cls(**{**found, "features": by_inputs.of_row(row["features"])})
 
     @cached_property
     def map(self) -> Recipe | None:

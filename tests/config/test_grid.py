@@ -1,5 +1,6 @@
 """What a config means, at its one owner: the trials it asks for, and which rows of a log are its own."""
 
+import hashlib
 from collections import Counter
 from dataclasses import MISSING, fields
 
@@ -12,6 +13,7 @@ from rffbench.config.loading import load_experiment, load_resolved
 from rffbench.config.sections import Method
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
+from rffbench.io.text import canonical_json
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers import report_log as log
 
@@ -182,6 +184,43 @@ def test_a_default_that_is_given_is_the_same_trial_as_one_that_is_not(features, 
 
     assert keys(features) == keys({**features, **same})
     assert len({*map(tuple, keys(features))}) == 1
+
+
+def test_the_key_says_which_rotation_was_drawn_and_rows_of_before_are_found():
+    """Four inputs are dense, eight are products. A row of products has the key of before there was a choice."""
+    methods = {"auto": {"features": "sorf"}, "old": {"features": "sorf", "rotation": "structured"}}
+    config = {"name": "few", "datasets": ["powerplant", "kin8nm"], "n_features": [16], "methods": methods, "trials": 1}
+    grid = grid_of(config)
+    specs = {(spec.dataset, spec.method): spec for spec in grid.specs()}
+    drawn = {cell: spec.features["rotation"] for cell, spec in specs.items()}
+    assert drawn.pop(("powerplant", "auto")) == "dense"
+    assert set(drawn.values()) == {"structured"}
+    for spec in specs.values():
+        row = row_of(spec)
+        assert grid.wants(row)
+        again = TrialSpec.from_row(row)
+        assert (again, again.key) == (spec, spec.key)
+        assert again.map.given["rotation"] == spec.features["rotation"]
+    of_before = {"name": "sorf", "lengths": "chi", "transposed": False}
+    row = row_of(specs["powerplant", "old"])
+    assert row["features"] == of_before
+    fields = {name: row[name] for name in specs["powerplant", "old"].to_dict()}
+    assert hashlib.sha256(canonical_json({**fields, "features": of_before}).encode()).hexdigest() == row["key"]
+    written = yaml.safe_load(Experiment.model_validate(config).to_yaml())
+    for method in written["methods"].values():
+        del method["rotation"]  # as config.yaml was
+    assert Grid(written).wants(row)
+    assert not Grid(written).wants(row_of(specs["powerplant", "auto"]) | {"method": "old"})
+
+
+def test_a_dataset_that_is_not_installed_does_not_hide_rows_of_either_rotation():
+    methods = {"SORF": {"features": "sorf"}}
+    grid = grid_of({"name": "few", "datasets": ["kin8nm"], "n_features": [16], "methods": methods, "trials": 1})
+    [row] = [row_of(spec) for spec in grid.specs()]
+    elsewhere = Grid({**grid.config, "datasets": ["unheard-of"]})
+    row["dataset"] = "unheard-of"
+    for rotation in ({}, {"rotation": "dense"}):
+        assert elsewhere.wants({**row, "features": row["features"] | rotation})
 
 
 def test_a_sweep_may_change_the_map_of_a_method_and_read_it_back():

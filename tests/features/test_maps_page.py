@@ -31,7 +31,8 @@ def bias_along_an_axis(lengths, inputs, frequencies=400_000):
     """Of SORF, the kernel being ½: its mean over blocks of frequencies, less ½."""
     X = np.zeros((2, inputs))
     X[1, 0] = np.sqrt(np.log(2))
-    Z = StructuredOrthogonalFeatures(2 * frequencies, lengths=lengths, random_state=0).fit_transform(X)
+    map_ = StructuredOrthogonalFeatures(2 * frequencies, lengths=lengths, rotation="structured", random_state=0)
+    Z = map_.fit_transform(X)
     return Z[0] @ Z[1] - 0.5
 
 

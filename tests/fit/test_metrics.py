@@ -15,6 +15,8 @@ P /= P.sum(axis=1, keepdims=True)
 TWO, P2 = CODES % 2, np.column_stack([1 - P[:, 0], P[:, 0]])
 VALUES, FOUND = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
 
+CONSTANT = np.column_stack([VALUES[:, 0], np.full(200, 2.0)])
+
 
 @pytest.mark.parametrize(
     ("name", "y", "found", "expected"),
@@ -28,6 +30,8 @@ VALUES, FOUND = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
         ("rmse", VALUES, FOUND, theirs.root_mean_squared_error(VALUES, FOUND)),
         ("mae", VALUES, FOUND, theirs.mean_absolute_error(VALUES, FOUND)),
         ("r2", VALUES, FOUND, theirs.r2_score(VALUES, FOUND)),
+        ("r2", CONSTANT, FOUND, theirs.r2_score(CONSTANT, FOUND)),
+        ("r2", CONSTANT, CONSTANT, theirs.r2_score(CONSTANT, CONSTANT)),
     ],
 )
 def test_a_score_is_scikit_learn_s(name, y, found, expected):

@@ -69,12 +69,16 @@ WAYS = {
         Way({}, ("gaussian",)), Way({"form": "eq12"}, EVERY), Way(REWEIGHTED),
     ],
     "sorf": [
-        Way({"lengths": "chi"}), Way({"lengths": "fixed"}, ("gaussian",)), Way({"transposed": True}, ("gaussian",)),
+        Way(), Way({"rotation": "structured"}), Way({"lengths": "fixed", "rotation": "structured"}, ("gaussian",)),
+        Way({"transposed": True, "rotation": "structured"}, ("gaussian",)),
     ],
     "orthogonal": [
         Way(), Way({"signs": "lapack"}, ("gaussian",)), Way({"lengths": "coupled"}, ("gaussian",)),
     ],
-    "rom": [Way(), Way({"products": 1}), Way({"lengths": "fixed"}, ("gaussian",))],
+    "rom": [
+        Way(), Way({"products": 1, "rotation": "structured"}),
+        Way({"lengths": "fixed", "rotation": "structured"}, ("gaussian",)),
+    ],
     "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
     "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],
     "nystroem": [Way({"landmarks": rule}) for rule in RULES],

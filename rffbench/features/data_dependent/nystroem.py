@@ -130,7 +130,8 @@ class NystroemFeatures(FeatureMap):
         X = self._numbered(X) if is_own(self.kernel) else self._validated(X, reset=True)
         points, self.landmarks_ = self._chosen(X)
         check_squares(points)
-        self.root_, kept = positive_root(KernelBlocks(self.kernel_, points)(points))
+        blocks = KernelBlocks(self.kernel_, points)
+        self.root_, kept = positive_root(blocks(points), 0.0 if is_own(self.kernel) else blocks.rounding)
         self.rank_, self.points_ = len(kept), points[kept]
         if self.rank_ < self.n_components:
             self._say_what_is_missing(X.shape[0], points)
@@ -212,16 +213,18 @@ def check_rule(kernel: Any, rule: str) -> None:
         )
 
 
-def positive_root(K: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def positive_root(K: NDArray[np.float64], rounding: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """R (r, r), lower triangular in Fortran order, and its rows (r,) of K (m, m): RRᵀ = K[rows][:, rows], by pivoted
-    Cholesky until the rest of K is below m·ε of its largest diagonal entry. ValueError, naming the eigenvalue, if K is
-    not positive semi-definite."""
-    factor, pivots, rank, _ = dpstrf(K, lower=1)
+    Cholesky until the rest of K is below m·ε of its largest diagonal entry, or below ``rounding``, the error of K's
+    entries, if that is larger: R⁻¹ would magnify it. ValueError, naming the eigenvalue, if K is not positive
+    semi-definite."""
+    usual = len(K) * float(np.finfo(np.float64).eps) * float(np.abs(K.diagonal()).max())
+    factor, pivots, rank, _ = dpstrf(K, lower=1, tol=rounding if rounding > usual else -1.0)
     order, kept = pivots - 1, np.arange(rank)
     rest = order[rank:]
     if len(rest):
         left = factor[rank:, :rank]
-        scale = len(K) * np.finfo(np.float64).eps * np.abs(K.diagonal()).max()
+        scale = max(usual, rounding)
         if np.abs(K[np.ix_(rest, rest)] - left @ left.T).max(initial=0.0) > NEGATIVE * scale:
             values = np.linalg.eigvalsh(K)
             if values[0] < -NEGATIVE * scale:

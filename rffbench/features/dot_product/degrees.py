@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from rffbench.arguments.arrays import FloatArray
 from rffbench.arguments.parameters import WrongParameter
 from rffbench.arguments.rowsource import dense_rows
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
+from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.dot_product.allocation import Law, highest_degree, least_error_counts
 from rffbench.kernels import Kernel, MaclaurinKernel, PolynomialKernel, make_kernel_with
@@ -27,6 +29,8 @@ NEGLIGIBLE = 1e-12  # share of the diagonal: degrees with less are left out
 LEAST_LOG = -1e4  # of a share: less is 0
 POWER = 4  # of the polynomial that replaces the exponential
 SINGLE_DEGREES = ("optimised", "truncated", "geometric")  # each column has one degree, drawn at random
+NORM_ROWS = 200  # rows on which the norm of the features is checked
+LEAST_NORM = 0.5  # share of it that a map without a warning keeps
 LEAST_SAMPLED = 4  # columns beside the exact ones of degree 1: two complex ones
 FEWEST_COLUMNS = 4  # of a degree that is kept; among 0.5, 1, 2 and 4 it has the smallest errors on magic04
 GOLDEN = (5**0.5 - 1) / 2  # any number of its multiples modulo 1 fill [0, 1) evenly
@@ -128,9 +132,25 @@ class SeriesFeatures(FeatureMap):
         else:
             least = FEWEST_COLUMNS if self.degrees == "truncated" else 0
             terms = optimised_terms(kernel, sampled(X, sequence), count, sequence, least=least, linear=not exact)
-        self.degrees_, self.scale_ = terms.degrees, terms.scales
+        self.degrees_, self.scale_ = terms.degrees, np.minimum(terms.scales, np.finfo(X.dtype).max)
         self._draw(kernel, terms, d, sequence)
+        if kernel.of_differences:
+            self._check_norm(X, sequence)
         return self
+
+    def _check_norm(self, X: Any, sequence: SeedSequence) -> None:
+        """Warn if little of the mean of ‖φ(x)‖², which is 1, is left. Its mean over maps is 1, but the few columns of
+        high degree that would have the rest are drawn too seldom once γ‖x‖² is large."""
+        rows = sampled(X, sequence)[:NORM_ROWS]
+        out = np.zeros((rows.shape[0], self.n_components), X.dtype)
+        self.fill(rows, out)
+        kept = float(np.square(out, dtype=np.float64).sum(axis=1).mean())
+        if kept < LEAST_NORM:
+            warnings.warn(
+                f"{type(self).__name__} keeps {100 * kept:.2g} % of the features' norm at gamma={self.bandwidth:.3g}: "
+                "gamma times a row's squared length is too large for a power series; take a larger sigma, or fourier",
+                Fallback, stacklevel=3,
+            )  # fmt: skip
 
     def fill(self, X: Any, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -254,8 +274,9 @@ def product_terms(kernel: PolynomialKernel, count: int) -> Terms:
 
 
 def _coefficients(kernel: MaclaurinKernel, linear: bool) -> NDArray[np.float64]:
-    """a₀, a₁, …; without ``linear`` 0 for a₁, whose term has exact columns."""
+    """a₀, a₁, …; 0 if infinite, because r(x) is 0 then; without ``linear`` 0 for a₁, whose term has exact columns."""
     coefficients = kernel.coefficients(_terms_of(kernel))
+    coefficients[np.isinf(coefficients)] = 0
     coefficients[1] *= linear
     return coefficients
 

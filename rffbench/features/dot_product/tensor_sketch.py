@@ -21,6 +21,7 @@ from rffbench.linalg.trigonometric import WORTH_A_THREAD
 from rffbench.plugins.parts import MapServes
 
 TILE_BYTES = 1 << 20  # rows whose sketches are transformed together
+SINGLE_FACTORS = 16  # of a product that is computed in single precision; more could overflow
 
 
 class TensorSketchFeatures(SeriesFeatures):
@@ -100,19 +101,20 @@ class TensorSketchFeatures(SeriesFeatures):
 
     def _fill_tile(self, X: Any, out: FloatArray) -> None:
         first, row_factors = int(np.count_nonzero(self.degrees_ == 0)), self.row_factors(X)[:, None]
-        out[:, :first] = row_factors
+        out[:, :first] = row_factors * self.scale_[:first].astype(out.dtype)
         for sketches in self.sketches_.values():
             sketched = self._sketched(X, sketches[0], self.constants_[0])
             sketched *= row_factors  # before the products, which may be infinite for rows whose factor is 0
+            if len(sketches) > SINGLE_FACTORS:
+                sketched = sketched.astype(np.float64)
             if len(sketches) > 1:
                 product = rfft(sketched, axis=1)
                 for sketch, constant in zip(sketches[1:], self.constants_[1:], strict=False):
-                    product *= rfft(self._sketched(X, sketch, constant), axis=1)
+                    product *= rfft(self._sketched(X, sketch, constant), axis=1)  # in the precision of the first
                 sketched = irfft(product, n=sketches[0].k, axis=1)
             columns = slice(first, first + sketches[0].k)
-            out[:, columns] = sketched
+            np.multiply(sketched, self.scale_[columns].astype(sketched.dtype), out=out[:, columns], casting="same_kind")
             first = columns.stop
-        out *= self.scale_.astype(out.dtype)
 
     def _sketched(self, X: Any, sketch: CountSketch, constant: NDArray[np.float64]) -> FloatArray:
         """Cx of the rows X with the constant appended to them, (n, k)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rffbench.arguments.parameters import WrongParameter, check_count
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
+from rffbench.features.by_inputs import AUTO, points_of
 from rffbench.kernels import GaussianKernel, Kernel, make_spectral_kernel
 from rffbench.plugins.parts import MapServes
 
@@ -37,7 +38,8 @@ class GaussHermiteFeatures(FourierFeatures):
     ----------
     n_components : number of output columns, even; of the dense grid 2⌈pᵈ/2⌉.
     grid : 'subsampled' or 'dense'.
-    points : p of the subsampled grid, 2 to 100.
+    points : p of the subsampled grid, 2 to 100; 'auto' is 3, but 100 for three inputs or fewer, where three are wrong
+        for most pairs of rows.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; sizes of the subsampled grid nest; the dense grid is fixed.
@@ -58,8 +60,8 @@ class GaussHermiteFeatures(FourierFeatures):
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"grid": ("subsampled", "dense")}
 
     def __init__(
-        self, n_components: int = 100, *, grid: str = "subsampled", points: int = 3, kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0, random_state: RandomState = None,
+        self, n_components: int = 100, *, grid: str = "subsampled", points: int | Literal["auto"] = AUTO,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.grid = grid
@@ -67,6 +69,10 @@ class GaussHermiteFeatures(FourierFeatures):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if self.points == AUTO:
+            return
+        if isinstance(self.points, str):
+            raise WrongParameter("points", f"must be a whole number, 2 or more, or 'auto', got {self.points!r}")
         check_count("points", self.points, least=2)
         if self.points > MOST_POINTS:
             raise WrongParameter("points", f"must be {MOST_POINTS} at most, got {self.points}")
@@ -85,7 +91,7 @@ class GaussHermiteFeatures(FourierFeatures):
         if self.grid == "dense":
             W, weights = half_grid(points_of_grid(self.n_components, d), d)
         else:
-            nodes, probabilities = gauss_hermite(self.points)
+            nodes, probabilities = gauss_hermite(points_of(d) if self.points == AUTO else int(self.points))
             uniform = generator(seed_sequence(self.random_state), "frequencies").uniform(size=(s, d)).T
             W, weights = nodes[np.searchsorted(probabilities.cumsum()[:-1], uniform, side="right")], np.ones(s)
         self.set_pairs(kernel.fold(kernel.spectral_scale * W))

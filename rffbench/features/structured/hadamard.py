@@ -12,12 +12,14 @@ from rffbench.arguments.arrays import FloatArray
 from rffbench.arguments.rowsource import dense_rows, row_blocks
 from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.features.base import FourierFeatures
+from rffbench.features.by_inputs import AUTO, rotation_of
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.compiled import compiled
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.plugins.parts import MapServes
 
+ROTATIONS = (AUTO, "structured", "dense")
 Block = tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]
 """The diagonals D, k of (N,), the permutation (N,) or None, and C (N,) at unit scale."""
 
@@ -28,9 +30,15 @@ class HadamardFeatures(FourierFeatures):
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
     permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies. Their lengths are drawn as those
     of the kernel's frequencies in N dimensions: the first d coordinates of such a frequency are one in d dimensions.
+
+    Maps with the parameter ``rotation`` may take a dense draw instead: a block is C·Q, Q Haar distributed, N×N. Its
+    directions are uniform, so that the estimate of the kernel is unbiased. In few dimensions products of Hadamard
+    matrices are far from that, of two columns multiples of 45°; and there a dense block costs no more.
     """
 
     serves: ClassVar[MapServes] = MapServes(kernels=IsotropicKernel, nests=("frequencies_",))
+    rotation: str = "structured"
+    _dense: NDArray[np.float64] | None = None  # the frequencies (d, s) of a dense draw
 
     diagonals_: NDArray[np.float64]
     permutation_: NDArray[np.int32] | None
@@ -48,7 +56,15 @@ class HadamardFeatures(FourierFeatures):
         s, N, sequence = self.n_frequencies, next_power_of_two(X.shape[1]), seed_sequence(self.random_state)
         kernel = make_kernel_with(IsotropicKernel, self.kernel, self.bandwidth)
         draws = [generator(sequence, purpose) for purpose in ("structured frequencies", "structured lengths")]
-        blocks = [self._block(kernel, N, *draws) for _ in range(-(-s // N))]
+        count = -(-s // N)
+        self.check_inputs(X.shape[1])
+        self._dense = None
+        if self._rotation(X.shape[1]) == "dense":
+            W = np.concatenate([_rotated(kernel, N, *draws) for _ in range(count)], axis=1)
+            self._dense = kernel.fold(np.asfortranarray(kernel.spectral_scale * W[: X.shape[1], :s]))
+            self.set_unweighted(s)
+            return self
+        blocks = [self._block(kernel, N, *draws) for _ in range(count)]
         diagonals, permutations, lengths = zip(*blocks, strict=True)
         self.diagonals_ = np.stack(diagonals, axis=1)
         kernel.fold(self.diagonals_[0, :, : X.shape[1]].T)
@@ -57,13 +73,23 @@ class HadamardFeatures(FourierFeatures):
         self.set_unweighted(s)
         return self
 
+    def check_inputs(self, d: int) -> None:
+        """WrongParameter, naming what would do, if the map is for more than d inputs."""
+
+    def _rotation(self, d: int) -> str:
+        return rotation_of(d) if self.rotation == AUTO else self.rotation
+
     @property
     def frequencies_(self) -> NDArray[np.float64]:  # type: ignore[override]
         """The frequencies as a matrix (d, s), float64, multiplied out on demand."""
+        if self._dense is not None:
+            return self._dense
         return np.asarray(self.phases(np.eye(self.n_features_in_)), np.float64)
 
     def phases(self, X: FloatArray) -> FloatArray:
         """The product XVᵀ (n, s) of X (n, d), by the fast transform, in X's dtype."""
+        if self._dense is not None:
+            return np.asarray(X @ self._dense.astype(X.dtype, copy=False))
         out, parts = np.empty((X.shape[0], self.n_frequencies), X.dtype), self._in(X.dtype)
         for rows in row_blocks(X.shape[0]):
             self._write_phases(X[rows], slice(0, self.n_frequencies), out[rows], parts)
@@ -75,6 +101,8 @@ class HadamardFeatures(FourierFeatures):
 
     def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
         """As for every Fourier map; a tile has whole blocks."""
+        if self._dense is not None:
+            return super().phase_tiles(X)
         parts = self._in(X.dtype)
 
         def write(rows: slice, columns: slice, phases: FloatArray) -> None:
@@ -107,6 +135,13 @@ class HadamardFeatures(FourierFeatures):
             walsh_hadamard(T)
         width = out.shape[1]
         np.multiply(T.reshape(len(out), -1)[:, :width], lengths[blocks].ravel()[:width], out=out)
+
+
+def _rotated(kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> NDArray[np.float64]:
+    """A dense block of frequencies, (N, N), for a kernel at unit scale."""
+    Q, R = np.linalg.qr(rng.standard_normal((N, N)))
+    Q *= np.copysign(1, np.diag(R))  # so that it is Haar distributed
+    return np.asarray(Q * kernel.unit_radii(of_lengths, N, N))
 
 
 @compiled()

@@ -10,7 +10,8 @@ from numpy.random import Generator
 
 from rffbench.arguments.parameters import WrongParameter, check_count
 from rffbench.arguments.seeds import RandomState
-from rffbench.features.structured.hadamard import Block, HadamardFeatures
+from rffbench.features.by_inputs import AUTO
+from rffbench.features.structured.hadamard import ROTATIONS, Block, HadamardFeatures
 from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel
 from rffbench.plugins.parts import MapServes
 
@@ -29,6 +30,8 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
     products : k, 1 or more. The paper finds that three suffice; k = 3 is SORF.
     lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N for the Gaussian kernel; or
         'fixed', the paper's, all √(2γN), only for the Gaussian kernel.
+    rotation : 'structured', the products; 'dense', a Haar-distributed draw in each block, with lengths that are drawn;
+        'auto', 'dense' for four inputs or fewer, where the products are far from uniform, else 'structured'.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.
@@ -47,17 +50,19 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
 
     serves: ClassVar[MapServes] = replace(
         HadamardFeatures.serves, row_cost="k*s*log2(N) + k*s + t*D",
-        bias="directions are not quite uniform; lengths: fixed are all √N/σ", source="Choromanski et al., NIPS 2017",
+        bias="structured directions are not quite uniform; lengths: fixed are all √N/σ",
+        source="Choromanski et al., NIPS 2017",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple[object, ...]]] = {"lengths": ("chi", "fixed")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"lengths": ("chi", "fixed"), "rotation": ROTATIONS}
 
     def __init__(
-        self, n_components: int = 100, *, products: int = 3, lengths: str = "chi", kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0, random_state: RandomState = None,
+        self, n_components: int = 100, *, products: int = 3, lengths: str = "chi", rotation: str = AUTO,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.products = products
         self.lengths = lengths
+        self.rotation = rotation
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -65,6 +70,14 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
         if self.lengths == "fixed" and not isinstance(self.kernel_, GaussianKernel):
             problem = f"must be 'chi' with the {self.kernel_.called()} kernel: 'fixed' is for the gaussian one alone"
             raise WrongParameter("lengths", problem)
+        if self.lengths == "fixed" and self.rotation == "dense":
+            raise WrongParameter("lengths", "must be 'chi' with rotation='dense': 'fixed' is for 'structured'")
+
+    def check_inputs(self, d: int) -> None:
+        """WrongParameter if lengths are fixed and d is so small that the kernel would be another."""
+        if self.lengths == "fixed" and self.rotation == AUTO and self._rotation(d) == "dense":
+            problem = f"must be 'chi' with {d} inputs, where frequencies of one length make another kernel"
+            raise WrongParameter("lengths", f"{problem}; to measure that, write rotation='structured'")
 
     def letters(self, d: int) -> dict[str, float]:
         """k of the formulas."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from rffbench.arguments.seeds import RandomState
+from rffbench.features.by_inputs import AUTO
 from rffbench.features.structured.hadamard import Block
 from rffbench.features.structured.rom import RandomOrthoMatrixFeatures
 from rffbench.kernels import IsotropicKernel, Kernel
@@ -30,6 +31,8 @@ class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
         'fixed', the paper's, all √(2γN), only for the Gaussian kernel.
     transposed : whether W = C·D₁·H·D₂·H·D₃·H, as in some released code. The input then meets no random sign before the
         first H, and in few dimensions there are fewer directions.
+    rotation : 'structured', the products; 'dense', a Haar-distributed draw in each block, with lengths that are drawn;
+        'auto', 'dense' for four inputs or fewer, where the products are far from uniform, else 'structured'.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.
@@ -51,12 +54,13 @@ class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
     products = 3
 
     def __init__(
-        self, n_components: int = 100, *, lengths: str = "chi", transposed: bool = False,
+        self, n_components: int = 100, *, lengths: str = "chi", transposed: bool = False, rotation: str = AUTO,
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.lengths = lengths
         self.transposed = transposed
+        self.rotation = rotation
         self.kernel = kernel
         self.gamma = gamma
         self.random_state = random_state

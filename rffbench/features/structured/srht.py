@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
-from rffbench.features.structured.hadamard import Block, HadamardFeatures
-from rffbench.kernels import GaussianKernel, IsotropicKernel
+from rffbench.arguments.seeds import RandomState
+from rffbench.errors import Fallback
+from rffbench.features.by_inputs import AUTO
+from rffbench.features.structured.hadamard import ROTATIONS, Block, HadamardFeatures
+from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel
 from rffbench.plugins.parts import MapServes
+
+FEW_SIGNS = 16  # inputs up to which all pairs of rows feel that frequencies are signs
 
 
 class SRHTFeatures(HadamardFeatures):
@@ -25,6 +31,8 @@ class SRHTFeatures(HadamardFeatures):
     Parameters
     ----------
     n_components : number of output columns, even.
+    rotation : 'structured', the products; 'dense', a Haar-distributed draw in each block, with lengths that are drawn;
+        'auto', 'dense' for four inputs or fewer, where the products are far from uniform, else 'structured'.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest.
@@ -42,8 +50,28 @@ class SRHTFeatures(HadamardFeatures):
 
     serves: ClassVar[MapServes] = replace(
         HadamardFeatures.serves, kernels=GaussianKernel, row_cost="s*log2(N) + s + t*D",
-        bias="a frequency's entries are all ±1/σ", source="Tropp, 2011",
+        bias="a structured frequency's entries are all ±1/σ", source="Tropp, 2011",
     )  # fmt: skip
+
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"rotation": ROTATIONS}
+
+    def __init__(
+        self, n_components: int = 100, *, rotation: str = AUTO, kernel: str | Kernel = "gaussian",
+        gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
+        self.rotation = rotation
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Draw the blocks for X's columns; X's values and y are not used. It warns where the kernel is far off."""
+        super().fit(X)
+        if self.rotation == AUTO and self._dense is None and self.n_features_in_ <= FEW_SIGNS:
+            warnings.warn(
+                f"srht's frequencies in {self.n_features_in_} inputs are all ±1/σ in each: for rows that differ in few "
+                "inputs the kernel is another one; sorf and fastfood are right",
+                Fallback, stacklevel=2,
+            )  # fmt: skip
+        return self
 
     def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
         return [rng.choice([-1.0, 1.0], N)], None, np.ones(N)

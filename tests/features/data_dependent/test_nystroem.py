@@ -98,3 +98,17 @@ def test_chosen_landmarks_have_less_error_than_uniform_ones_on_uneven_rows():
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match="landmarks must be one of 'uniform', 'kmeans'"):
         NystroemFeatures(3, landmarks="best").fit(X)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "rational-quadratic", "laplacian", "matern"])
+@pytest.mark.parametrize("landmarks", ["uniform", "kmeans"])
+@pytest.mark.parametrize("gamma", [1e-8, 1e-4, 0.1])
+def test_rows_in_two_places_far_apart_have_features_of_length_one_at_most(kernel, landmarks, gamma):
+    """γ‖x − mean‖² is up to 1e7 there, and what rounding leaves of that in a value must not be magnified."""
+    near = np.random.default_rng(0).normal(size=(400, 6))
+    rows = np.vstack([near[:200] + 1e4, near[200:] - 1e4])
+    Z = NystroemFeatures(60, landmarks=landmarks, kernel=kernel, gamma=gamma, random_state=0).fit_transform(rows)
+    assert (Z**2).sum(axis=1).max() < 1 + 1e-6
+    K = make_kernel(kernel, gamma)(rows)
+    if gamma <= 1e-4:  # 60 landmarks are enough
+        np.testing.assert_allclose(Z @ Z.T, K, atol=0.02)

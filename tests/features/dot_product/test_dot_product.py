@@ -1,5 +1,8 @@
 """Maps of power series in xᵀx′: what their columns are, their variances, and the degrees that they have."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -336,3 +339,27 @@ def test_what_cannot_be_is_refused_with_what_can(kind, given, kernel, message):
 def test_complex_columns_come_in_pairs():
     with pytest.raises(ValueError, match="n_components must be even, a real and an imaginary part each, got 7"):
         ComplexToRealFeatures(7).fit(X)
+
+
+# ---- What is left of the norm ----
+
+
+@every_map
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gamma", [0.05, 8.0, 100.0, 1e4, 1e8])
+def test_a_map_that_loses_its_norm_says_so_and_has_no_nan(kind, dtype, gamma):
+    """‖φ(x)‖² is 1 for the Gaussian kernel; with rows of length 2.4 and γ = 8 most of it needs degrees near 90."""
+    rows = np.random.default_rng(1).normal(size=(300, 6)).astype(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Z = kind(512, gamma=gamma, random_state=0).fit_transform(rows)
+    kept = np.square(Z, dtype=np.float64).sum(axis=1).mean()
+    assert np.isfinite(Z).all()
+    said = [str(each.message) for each in caught]
+    if gamma < 1:
+        assert kept == pytest.approx(1, abs=0.1)
+        assert not said
+    else:
+        assert kept < 0.5
+        [said] = said
+        assert re.search(rf"keeps [\d.e-]+ % of the features' norm at gamma={re.escape(f'{gamma:.3g}')}", said)

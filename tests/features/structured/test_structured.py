@@ -1,17 +1,20 @@
 """Structured frequencies: what each map is made of, and its marginals."""
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import hadamard
+from scipy.sparse import csr_array
 from scipy.special import hyp0f1
 from sklearn.base import clone
 
 from rffbench import (
     FastfoodFeatures,
+    GaussHermiteFeatures,
     OrthogonalRandomFeatures,
     RandomFourierFeatures,
     RandomOrthoMatrixFeatures,
@@ -19,6 +22,7 @@ from rffbench import (
     SRHTFeatures,
     StructuredOrthogonalFeatures,
 )
+from rffbench.errors import Fallback
 from rffbench.kernels import IsotropicKernel, MaternKernel, RationalQuadraticKernel, make_kernel, with_trait
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -30,7 +34,7 @@ MAPS = {
     "simplex": SimplexRandomFeatures(),
     "rom": RandomOrthoMatrixFeatures(products=2),
     "sorf": StructuredOrthogonalFeatures(),
-    "sorf, fixed": StructuredOrthogonalFeatures(lengths="fixed"),
+    "sorf, fixed": StructuredOrthogonalFeatures(lengths="fixed", rotation="structured"),
 }
 UNBIASED = ["fastfood", "orthogonal", "orthogonal, coupled", "simplex"]
 OF_EVERY_KERNEL = [name for name in MAPS if name not in ("sorf, fixed", "orthogonal, coupled")]
@@ -45,13 +49,78 @@ def test_bias_of_sorf_falls_with_the_dimension_and_more_so_with_drawn_lengths():
         x = np.random.default_rng(0).normal(size=d)
         x *= 1.2 / np.linalg.norm(x)
         for lengths, found in biases.items():
-            map_ = StructuredOrthogonalFeatures(1 << 15, lengths=lengths, gamma=0.5, random_state=0)
+            map_ = StructuredOrthogonalFeatures(
+                1 << 15, lengths=lengths, rotation="structured", gamma=0.5, random_state=0
+            )
             Z = map_.fit_transform(np.stack([0 * x, x]))
             found.append(abs(Z[0] @ Z[1] - np.exp(-(1.2**2) / 2)))
     assert biases["fixed"][0] > 0.01
     assert biases["fixed"][-1] < biases["fixed"][0] / 4
     assert biases["chi"][0] > 0.01  # of two columns directions are few
     assert biases["chi"][1] < biases["fixed"][1] / 4
+
+
+FEW = {
+    "sorf": StructuredOrthogonalFeatures(),
+    "rom": RandomOrthoMatrixFeatures(products=2),
+    "srht": SRHTFeatures(),
+    "gauss-hermite": GaussHermiteFeatures(),
+}
+
+
+def far_and_near(d):
+    """Differences of rows of d inputs, from 0.5 to 4 of the kernel's widths: along each axis, and anywhere."""
+    rng = np.random.default_rng(0)
+    directions = np.vstack([np.eye(d), rng.normal(size=(20, d))])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.vstack([width * directions for width in (0.5, 1, 2, 3, 4)])
+
+
+@pytest.mark.parametrize(
+    ("name", "d"), [(name, d) for name in FEW for d in (1, 2, 3, 4) if (name, d) != ("gauss-hermite", 4)]
+)
+def test_in_few_inputs_the_mean_is_the_kernel_and_the_error_falls_with_its_rate(name, d):
+    X = np.vstack([np.zeros(d), far_and_near(d)])
+    exact = np.exp(-0.5 * (X**2).sum(axis=1))
+
+    def estimates(columns, seeds):
+        for seed in range(seeds):
+            Z = clone(FEW[name]).set_params(n_components=columns, gamma=0.5, random_state=seed).fit_transform(X)
+            yield Z @ Z[0]
+
+    few = np.array(list(estimates(64, 200)))
+    spread = few.std(axis=0, ddof=1) / np.sqrt(len(few))
+    assert np.all(np.abs(few.mean(axis=0) - exact) < 4.5 * spread + 1e-9)
+    many = np.array(list(estimates(64 * 64, 25)))
+    errors = [np.sqrt(np.square(each - exact).mean()) for each in (few, many)]
+    assert 6 < errors[0] / errors[1] < 11  # the root of 64 times as many columns
+
+
+@pytest.mark.parametrize("name", ["sorf", "rom", "srht"])
+def test_in_few_inputs_the_products_of_hadamard_matrices_are_another_kernel(name):
+    X = np.vstack([np.zeros(2), far_and_near(2)])
+    Z = clone(FEW[name]).set_params(n_components=1 << 14, rotation="structured", gamma=0.5).fit_transform(X)
+    assert np.abs(Z @ Z[0] - np.exp(-0.5 * (X**2).sum(axis=1))).max() > 0.3
+
+
+def test_srht_warns_where_its_signs_are_felt():
+    with pytest.warns(Fallback, match="srht's frequencies in 8 inputs are all ±1/σ"):
+        SRHTFeatures(16).fit(np.zeros((2, 8)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SRHTFeatures(16).fit(np.zeros((2, 17)))
+        SRHTFeatures(16).fit(np.zeros((2, 3)))
+        SRHTFeatures(16, rotation="structured").fit(np.zeros((2, 8)))
+
+
+@pytest.mark.parametrize("name", ["sorf", "rom", "srht"])
+def test_a_dense_draw_nests_and_is_of_the_data_s_dtype(name):
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    small, large = (clone(FEW[name]).set_params(n_components=2 * s, random_state=1).fit(X) for s in (5, 12))
+    np.testing.assert_array_equal(small.frequencies_, large.frequencies_[:, :5])
+    np.testing.assert_allclose(large.transform(X.astype(np.float32)), large.transform(X), atol=1e-5)
+    np.testing.assert_allclose(large.transform(X), large.transform(csr_array(X)), atol=1e-12)
+    np.testing.assert_allclose(large.phases(X), X @ large.frequencies_, atol=1e-12)
 
 
 def relative_errors(map_, X, gamma, s, seeds):
@@ -377,6 +446,9 @@ def test_wrong_parameters_are_refused_with_what_would_be_right(name, parameters,
         (OrthogonalRandomFeatures(lengths="coupled", block="tall"), "lengths must be 'own' with block='tall'"),
         (RandomOrthoMatrixFeatures(products=0), "products must be a whole number, 1 or more, got 0"),
         (SRHTFeatures(kernel="matern"), "needs the gaussian kernel, got matern"),
+        (StructuredOrthogonalFeatures(lengths="fixed"), "lengths must be 'chi' with 3 inputs, where"),
+        (RandomOrthoMatrixFeatures(lengths="fixed", rotation="dense"), "lengths must be 'chi' with rotation='dense'"),
+        (SRHTFeatures(rotation="haar"), "rotation must be one of 'auto', 'structured', 'dense', got 'haar'"),
     ],
 )
 def test_values_that_a_map_cannot_have_are_refused_with_what_would_do(features, message):
@@ -395,7 +467,9 @@ def test_fourier_features_do_not_depend_on_the_signs_of_orthogonal_frequencies()
 
 def test_transposed_sorf_has_the_transposed_product():
     """√N·D₁·H·D₂·H·D₃·H, without signs on the inputs before the first H."""
-    fitted = StructuredOrthogonalFeatures(16, lengths="fixed", transposed=True, gamma=0.5, random_state=0)
+    fitted = StructuredOrthogonalFeatures(
+        16, lengths="fixed", transposed=True, rotation="structured", gamma=0.5, random_state=0
+    )
     fitted.fit(np.zeros((2, 3)))
     assert (fitted.diagonals_[0] == 1).all()
     H = hadamard(4) / 2
