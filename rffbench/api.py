@@ -92,6 +92,7 @@ def run(
     """
     from rffbench.config.loading import experiment_of, load_experiment
     from rffbench.execution import make_executor
+    from rffbench.execution.places import folder_of
     from rffbench.execution.run import run_experiment
 
     workers, trials = _given("workers", workers), _given("trials", trials)
@@ -102,7 +103,7 @@ def run(
     name, options = experiment.runs_on(executor)
     options = {**options, **(_given("executor_options", executor_options) or {})}
     runs_on = make_executor(name, experiment, workers=workers, options=options)
-    folder = Path(results) / experiment.name
+    folder = folder_of(results, experiment.name)
     try:
         with _shown(progress, experiment.name) as told:
             run_experiment(
@@ -124,10 +125,11 @@ def check_reference(name: str | None) -> None:
 
 
 def load(folder: str | PathLike[str]) -> Results:
-    """The results of one experiment's folder, as ``run`` left them there. ResultsError if it holds none."""
-    from rffbench.report.frame import experiment_folder
+    """The results of one experiment's folder, as ``run`` left them there; one in a group is found by its name, too
+    (``results/wu2016``). ResultsError if there are none."""
+    from rffbench.execution.places import experiment_folder
 
-    return Results(experiment_folder(Path(folder)))
+    return Results(experiment_folder(folder))
 
 
 def load_dataset(name: str) -> Dataset:

@@ -24,6 +24,7 @@ from rffbench.stats import mean_interval
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ROOT / "studies" / "papers" / "experiments.yaml"
+FLAWS = ROOT / "results" / "protocol-flaws.csv"
 HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
 AGREES, DIFFERS, NO_SPREAD = ("reproduced", "close"), "differs", "no spread"
 INCOMPARABLE = ("data not here", "method not here", "not comparable")
@@ -32,7 +33,7 @@ SHORT = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}
 
 @cache
 def _compared(experiment: str, kind: str) -> pd.DataFrame:
-    path = ROOT / "results" / experiment / "compare.csv"
+    path = folder_of(experiment) / "compare.csv"
     if not path.is_file():
         return pd.DataFrame()
     rows = pd.read_csv(path, dtype={"sizes": str, "size": str}, low_memory=False)
@@ -285,9 +286,15 @@ def _finding(row: dict[str, Any]) -> str:
 # ---- Trials ----------------------------------------------------------------------------------------------------------
 
 
+def folder_of(experiment: str) -> Path:
+    """The experiment's folder, in whatever group of results/ it is; one that is not there is results/NAME."""
+    found = sorted((ROOT / "results").rglob(f"{experiment}/config.yaml"))
+    return found[0].parent if found else ROOT / "results" / experiment
+
+
 @cache
 def results(experiment: str) -> rffbench.Results:
-    return rffbench.load(ROOT / "results" / experiment)
+    return rffbench.load(folder_of(experiment))
 
 
 @cache
@@ -344,7 +351,7 @@ def released(file: str) -> pd.DataFrame:
 def flaw(name: str, dataset: str) -> dict[str, float]:
     """What a flaw of a released protocol is worth, ``effect``, with its interval, ``low`` and ``high``, and the scores
     ``with`` and ``without`` it; ``name`` is how its description begins."""
-    with open(ROOT / "results" / "protocol-flaws.csv", encoding="utf-8", newline="") as lines:
+    with open(FLAWS, encoding="utf-8", newline="") as lines:
         (row,) = (row for row in csv.DictReader(lines) if row["flaw"].startswith(name) and row["dataset"] == dataset)
     return {column: float(row[column]) for column in ("effect", "low", "high", "with", "without")}
 
@@ -372,7 +379,7 @@ def experiments(paper: str) -> str:
         for name, title in papers()[paper].get(role, {}).items():
             judged = claims(name).judged
             counts = [_with_correction(judged, each) if len(judged) else "" for each in (HOLDS, REFUTED)]
-            link = f"[{name}](../../results/{name})"
+            link = f"[{name}](../../{folder_of(name).relative_to(ROOT).as_posix()})"
             lines.append(_line([title + said, cells(name).said, *counts, str(claims(name).open or ""), link]))
     return "\n".join(lines)
 

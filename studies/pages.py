@@ -28,9 +28,9 @@ ADVICE = "choose-a-map.md"  # of the board, but not among its pages
 WRITTEN = "<!-- Written from {source} by `make reproduction`: change that file. -->\n"
 
 
-def included(path: str) -> str:
-    """A table that a script wrote."""
-    return (ROOT / path).read_text(encoding="utf-8").strip()
+def included(experiment: str, file: str) -> str:
+    """A table that a script wrote into an experiment's folder."""
+    return (evidence.folder_of(experiment) / file).read_text(encoding="utf-8").strip()
 
 
 class NoSentenceFits(Exception):

@@ -16,6 +16,7 @@ import rffbench
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.features import FEATURES
+from tests.helpers.places import results_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACES = ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/questions", "docs/reproduction")
@@ -43,7 +44,7 @@ def test_the_repository_keeps_the_figures_that_pages_show_and_no_others():
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git checkout")
 def test_what_was_measured_and_what_pages_link_to_is_kept_and_what_is_derived_is_not():
-    folder = ROOT / "results" / "table3-as-written"
+    folder = results_of("table3-as-written")
     names = ("trials.jsonl", "trials.jsonl.xz", "config.yaml", "manifest.json", "compare.csv")
     kept = {*(folder / name for name in names), *(link for page in PAGES for link in links(page))}
     names = (

@@ -119,6 +119,7 @@ def _put(
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
     from rffbench.config.grid import Grid
+    from rffbench.execution.places import folder_of
     from rffbench.linalg.threads import thread_count
     from rffbench.report.board.entry import (
         Budget,
@@ -154,7 +155,7 @@ def _put(
             note(some)
     else:
         experiment = own_map(str(ref), datasets, full, budget, threads, slow)
-    folder = results / experiment.name
+    folder = folder_of(results, experiment.name)
     done = _done(experiment, results)
     takes = forecast(experiment, threads, ref, done, slow)
     for said in takes.said(label_of(ref) if ref else ""):
@@ -177,7 +178,7 @@ def _put(
         say("there is nothing to show yet: RFF has no trial beside those of the map")
         return 1
     alone = cost_of(experiment)
-    beside = results / alone.name
+    beside = folder_of(results, alone.name)
     note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
     scored = set(zip(*(found.trials[name] for name in ("dataset", "method", "n_features")), strict=True))
     keys = {spec.key for spec in alone.grid() if spec.cell[:3] in scored}
@@ -233,9 +234,10 @@ class _TimeIsUp(Exception):
 def _done(experiment: Experiment, results: Path) -> set[str]:
     """The keys of the trials that have a score already, or seconds."""
     from rffbench.execution.log import each_row
+    from rffbench.execution.places import folder_of
     from rffbench.report.board.entry import cost_of
 
-    logs = [results / each.name / "trials.jsonl" for each in (experiment, cost_of(experiment))]
+    logs = [folder_of(results, each.name) / "trials.jsonl" for each in (experiment, cost_of(experiment))]
     return {row["key"] for log in logs for row in each_row(log, lambda _: None) if row["status"] == "ok"}
 
 
@@ -316,12 +318,13 @@ def _print(tables: Sequence[Table]) -> None:
 def _show(results: Path) -> int:
     """The board's first tables, which ship with the package; then the gains of your own run of the board, which get a
     page, too, or without one those that ship. The status is 1 if anything of it cannot be read."""
+    from rffbench.execution.places import folder_of
     from rffbench.report.board.own_tables import first_tables, run_tables, shipped_tables
     from rffbench.report.board.page import own_sections
     from rffbench.report.frame import load_results
 
     _print(first_tables())
-    folder, beside = results / "board", results / "board-seconds"
+    folder, beside = folder_of(results, "board"), folder_of(results, "board-seconds")
     if not folder.exists():
         _print(shipped_tables())
         return 0

@@ -46,7 +46,7 @@ def note_decisions(datasets: Sequence[str]) -> None:
     type=FILE,
     default=Path("results"),
     show_default=True,
-    help="The folder that holds the experiment's folder of results.",
+    help="The folder that holds the experiment's folder of results, or groups of such folders.",
 )
 @click.option(
     "--only",
@@ -103,6 +103,7 @@ def run(
     from rffbench.api import check_reference
     from rffbench.config.loading import load_experiment
     from rffbench.execution import make_executor
+    from rffbench.execution.places import folder_of
 
     if executor == "":
         raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
@@ -117,7 +118,7 @@ def run(
     name, options = experiment.runs_on(executor)
     options |= dict(map(_option, executor_options)) | ({"scheduler_file": scheduler_file} if scheduler_file else {})
     runs_on = make_executor(name, experiment, workers=workers, options=options)
-    folder = results / experiment.name
+    folder = folder_of(results, experiment.name)
     with contextlib.ExitStack() as stack:
         stack.callback(getattr(runs_on, "close", lambda: None))
         if dry_run:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
+from rffbench.execution.places import experiment_folders
 from rffbench.io import files
-from rffbench.report.frame import Protocols, experiment_folders, load_protocols
+from rffbench.report.frame import Protocols, load_protocols
 from rffbench.report.summary import summarise, summary_csv, summary_records
 from rffbench.report.table import FILES, KEPT, Shown, folder_table, folder_tables, measured_metric
 from rffbench.report.table import table_files as _table_files

@@ -27,9 +27,10 @@ import pandas as pd
 from rffbench.errors import ResultsError
 from rffbench.execution.counted import counted_rows
 from rffbench.execution.manifest import runs_of
+from rffbench.execution.places import experiment_folders
 from rffbench.io.text import first_of
 from rffbench.plugins import ownfile
-from rffbench.report.frame import Protocols, Results, each_cell, experiment_folders, load_protocols
+from rffbench.report.frame import Protocols, Results, each_cell, load_protocols
 from rffbench.report.settled import Change, change_of
 from rffbench.stats.intervals import LEVEL, holm, mean_interval
 from rffbench.trials.metrics import PERCENT, TIMES, Metric, check_direction

@@ -365,27 +365,3 @@ def _numbers(row: Row, seconds: dict[str, Any]) -> dict[str, Any]:
     if "feature_s" in flat and "fit_s" in flat:
         flat["train_s"] = flat["feature_s"] + flat["fit_s"]
     return flat
-
-
-def experiment_folder(path: Path) -> Path:
-    """``path``, which must be one experiment's folder. ResultsError if it is a folder of several, or has no results."""
-    if experiment_folders(path) != [path]:
-        raise ResultsError(f"{path}: holds the folders of experiments; give one of these")
-    return path
-
-
-def experiment_folders(path: str | Path) -> list[Path]:
-    """The experiments at ``path``: the folder itself, or the folders in it, by name.
-
-    Folders that ``--fresh`` moved aside (``name.old-<time>``) are skipped. ResultsError if there is no experiment.
-    """
-    path = Path(path)
-    if not path.is_dir():
-        problem = "is a file; results are a folder" if path.exists() else "no such results folder"
-        raise ResultsError(f"{path}: {problem}")
-    if log_files(path):
-        return [path]
-    found = sorted(folder for folder in path.iterdir() if log_files(folder) and ".old-" not in folder.name)
-    if not found:
-        raise ResultsError(f"{path}: neither a results folder (no trials.jsonl) nor a folder of such folders")
-    return found

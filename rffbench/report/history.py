@@ -31,8 +31,9 @@ from scipy.stats import permutation_test
 from rffbench.arguments.seeds import generator, stream
 from rffbench.errors import ResultsError
 from rffbench.execution.manifest import runs_of
+from rffbench.execution.places import experiment_folder
 from rffbench.io.text import wrapped
-from rffbench.report.frame import Protocols, each_cell, experiment_folder, load_protocols
+from rffbench.report.frame import Protocols, each_cell, load_protocols
 from rffbench.report.revision import results_at, revisions
 from rffbench.report.summary import records
 from rffbench.stats.intervals import LEVEL

@@ -16,12 +16,12 @@ from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, read_rows
 from rffbench.execution.manifest import runs_of
+from rffbench.execution.places import experiment_folders
 from rffbench.execution.row import line_of
 from rffbench.io import files, yamlfile
 from rffbench.io.text import first_of
 from rffbench.papers.recorded import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
-from rffbench.report.frame import experiment_folders
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec, in_words
 

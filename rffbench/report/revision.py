@@ -3,6 +3,7 @@ own file (``results/mine@source:1``)."""
 
 from __future__ import annotations
 
+import glob
 import io
 import subprocess
 import tarfile
@@ -13,8 +14,9 @@ from pathlib import Path, PurePosixPath
 
 from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
-from rffbench.execution.log import PART
+from rffbench.execution.log import PART, log_files
 from rffbench.execution.migrate import migrate
+from rffbench.execution.places import found
 from rffbench.report.versions import SOURCE, copy_version
 
 LOGS = ("trials.jsonl", "trials.jsonl.xz", f"trials{PART}.jsonl.xz")
@@ -31,26 +33,28 @@ def results_at(place: str) -> Iterator[Path]:
     version, or the folder in it does not exist.
     """
     if Path(place).exists() or "@" not in place:
-        yield Path(place)
+        yield found(Path(place))
         return
     folder, revision = _split(place)
     with temporary_folder() as temporary:
         copy = temporary / folder.resolve().name
         if revision.startswith(SOURCE):
-            copy_version(folder, revision.removeprefix(SOURCE), copy, place)
+            copy_version(found(folder), revision.removeprefix(SOURCE), copy, place)
         else:
-            _copy(folder.absolute(), revision, copy, place)
+            _copy(folder, revision, copy, place)
             for each in sorted({log.parent for log in copy.rglob("trials*.jsonl*")}):
                 migrate(each)  # an older commit may have an older format
         yield copy
 
 
 def revisions(folder: Path) -> list[str]:
-    """``FOLDER@HASH`` of every commit that changed the folder's log, oldest first. The last one is left out if the log
-    has not changed since. Empty if the folder is not in a git repository."""
+    """``FOLDER@HASH`` of every commit that changed the folder's log, oldest first, also elsewhere. The last one
+    is left out if the log has not changed since. Empty if the folder is not in a git repository."""
+    folder = found(folder)
     if not folder.is_dir():
         return []
-    listed = _git(folder, "log", "--reverse", "--format=%h", "--diff-filter=AM", "--", *LOGS)
+    former = (f":(top,glob){glob.escape(each)}/{log}" for each in _former(folder) for log in LOGS)
+    listed = _git(folder, "log", "--reverse", "--format=%h", "--diff-filter=AM", "--", *LOGS, *former)
     hashes = listed.decode().split() if listed else []
     if hashes and not _git(folder, "status", "--porcelain", "--", *LOGS):
         hashes.pop()
@@ -65,6 +69,8 @@ def _split(place: str) -> tuple[Path, str]:
 
 
 def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
+    now = found(folder).absolute()
+    folder = folder.absolute()
     inside = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
     top = _git(inside, "rev-parse", "--show-toplevel")
     if top is None:
@@ -73,10 +79,13 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
     commit = _git(inside, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:
         raise ResultsError(f"{place}: git knows no revision {revision!r} of {root}")
-    path = folder.resolve().relative_to(root.resolve()).as_posix()
-    archive = _git(inside, "-C", str(root), "archive", "--format=tar", f"{commit.decode().strip()}:{path}")
-    if archive is None:
-        raise ResultsError(f"{place}: revision {revision} has no folder {path}")
+    paths = [each.resolve().relative_to(root.resolve()).as_posix() for each in (folder, now)]
+    for path in (*paths, *_former(now)):
+        archive = _git(inside, "-C", str(root), "archive", "--format=tar", f"{commit.decode().strip()}:{path}")
+        if archive is not None:
+            break
+    else:
+        raise ResultsError(f"{place}: revision {revision} has no folder {paths[0]}")
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for member in files:
             content = files.extractfile(member) if member.isfile() else None
@@ -87,6 +96,14 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
                 target.write_bytes(content.read())
     if not copy.exists():
         raise ResultsError(f"{place}: revision {revision} holds no results in {path}")
+
+
+def _former(folder: Path) -> list[str]:
+    """Where the folder's log has been in its repository: paths of folders from its root, the newest one first."""
+    if not (logs := log_files(folder)):
+        return []
+    followed = _git(folder, "log", "--follow", "-M100%", "--format=", "--name-only", "-z", "--", logs[0].name) or b""
+    return list(dict.fromkeys(PurePosixPath(name).parent.as_posix() for name in followed.decode().split("\0") if name))
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:

@@ -1,7 +1,8 @@
-"""Write the board's tables, figures and rows: python -m studies.board [results]
+"""Write the board's tables, figures and rows: python -m studies.board [FOLDER]
 
-Writes results/board/tables.md, results/board/figures and all trials as one file, from the results folders of the
-board's parts that there are. `python -m studies.pages` writes docs/board/results.md.
+Writes tables.md, figures/ and all trials as one file into the board's folder of results, from the folders of its parts
+that there are in FOLDER (default: where that of the board is, results/board). `python -m studies.pages` writes
+docs/board/results.md.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from pathlib import Path
 
 from studies.board.page import ROWS, save_pictures, sections, to_markdown, write_rows
 from studies.board.standing import load_board
+from studies.evidence import folder_of
 
 TABLES = "tables.md"
 
 
-def main(folder: str = "results") -> None:
-    board = load_board(Path(folder))
+def main(folder: str = "") -> None:
+    board = load_board(Path(folder) if folder else folder_of("board").parent)
     found = sections(board)
     write_rows(board, board.scores.folder / ROWS)
     save_pictures(found, board.scores.folder)

@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import rffbench
 from rffbench import Table
 from rffbench.stats import CALIBRATION, NOT_RUN, REFERENCE_COLUMNS, enough, losses, references, why_not
+from studies.evidence import folder_of, results
 
-ROOT = Path(__file__).resolve().parents[2]
 BOARD = {
     "board": ("RFF", "Nyström", "Nyström k-means", "Nyström RPCholesky"),
     "board-kernels": ("Laplacian RFF", "Laplacian Nyström", "Matérn RFF", "Matérn Nyström"),
@@ -30,7 +29,7 @@ BOARD = {
 """The trials of the registered calibration: random features and Nyström features of three kernels."""
 RESULTS = BOARD | {"columns-confirm-large": ("RFF", "Nyström RPCholesky", "Laplacian RFF")}
 """Those of today's: with the datasets of the confirmation that have test rows enough."""
-CONSTANTS = ROOT / "results" / "columns-confirm" / "constants.csv"
+CONSTANTS = folder_of("columns-confirm") / "constants.csv"
 """The losses of constants there, which `studies/board/confirm_columns.py` writes."""
 SHOWN = ("RFF", "Nyström", "Nyström RPCholesky")  # in the tables of errors and counts
 SIZES = (128, 256, 512, 1024, 2048)
@@ -42,7 +41,7 @@ LEVEL = 0.9
 def curves(experiment: str, methods: tuple[str, ...] | None = None, sizes: tuple[int, ...] = SIZES) -> pd.DataFrame:
     """The losses of an experiment's trials that have all sizes: a row for each dataset, method and trial, a column for
     each size."""
-    found = losses(rffbench.load(ROOT / "results" / experiment).trials)
+    found = losses(results(experiment).trials)
     found = found[~found["failed"] & found["n_features"].isin(sizes)]
     if methods is not None:
         found = found[found["method"].isin(methods)]
@@ -207,7 +206,7 @@ def made() -> dict[Path, str]:
     """Every file that is made here, with its text."""
     found = calibrate()
     tables = {"intervals": intervals_table(found), "rule": rule_table(), "needed": needed_table()}
-    folder = ROOT / "results" / "board"
+    folder = folder_of("board")
     return {
         CALIBRATION: found.to_csv(index=False, float_format="%.4g", lineterminator="\n"),
         **{folder / f"columns-{name}.md": table.to_markdown() for name, table in tables.items()},

@@ -15,14 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import rffbench
 from rffbench import Table, train_test
 from rffbench.stats import NOT_RUN, Calibration, constant_loss, enough, limit, loss_name, losses, why_not
 from studies.board.columns import BOARD, CONSTANTS, calibrate
+from studies.evidence import folder_of, results
 
-ROOT = Path(__file__).resolve().parents[2]
-
-FOLDER = ROOT / "results" / "columns-confirm"
+FOLDER = folder_of("columns-confirm")
 EXPERIMENTS = ("columns-confirm", "columns-confirm-large")
 REGISTERED = {512: 2048, 1024: 4096}  # the sizes that a prediction is made from, and the size whose loss it is
 LEAST_ERRORS = 10  # standard errors that a gain must have
@@ -30,13 +28,13 @@ LEAST_ERRORS = 10  # standard errors that a gain must have
 
 def measured() -> pd.DataFrame:
     """The losses of all trials: dataset, n_features, method, trial, loss."""
-    found = pd.concat(losses(rffbench.load(ROOT / "results" / name).trials) for name in EXPERIMENTS)
+    found = pd.concat(losses(results(name).trials) for name in EXPERIMENTS)
     return found[~found["failed"]]
 
 
 def constants() -> pd.DataFrame:
     """The loss of the best constant on each dataset and trial that was measured."""
-    seeds = {name: int(rffbench.load(ROOT / "results" / name).config["seed"]) for name in EXPERIMENTS}
+    seeds = {name: int(results(name).config["seed"]) for name in EXPERIMENTS}
     assert len(set(seeds.values())) == 1
     rows = []
     for dataset, trial in sorted(set(measured()[["dataset", "trial"]].itertuples(index=False, name=None))):

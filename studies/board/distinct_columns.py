@@ -15,8 +15,9 @@ import pandas as pd
 import rffbench
 from studies.board.draws import DISTINCT
 from studies.board.registered import COLUMNS, DRAWS
+from studies.evidence import folder_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "results" / "board"
+FOLDER = folder_of("board")
 
 
 def count(folder: Path = FOLDER) -> pd.DataFrame:

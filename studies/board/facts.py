@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-import rffbench
 from rffbench import Table, load_card
 from rffbench.stats import BASELINE, Cost, Number, Summary, cost_ratios, losses, percent, summaries
 from studies.board import confirm_columns, questions, run_tables, solvers, tables
@@ -21,8 +19,8 @@ from studies.board.answers import Answer
 from studies.board.columns import needed_table
 from studies.board.registered import COLUMNS, OF_KERNEL
 from studies.board.standing import Board, load_board, shape
+from studies.evidence import folder_of, results
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
 GAUSSIAN = (BASELINE, "Nyström")
 FOURIER = ("RFF", "Laplacian RFF", "Matérn RFF", "arc-cosine random layer", "polynomial Maclaurin")
 SURELY = 0.001  # a mean gain below −SURELY is a loss
@@ -30,7 +28,7 @@ SURELY = 0.001  # a mean gain below −SURELY is a loss
 
 @cache
 def board() -> Board:
-    return load_board(RESULTS)
+    return load_board(folder_of("board").parent)
 
 
 @cache
@@ -110,8 +108,8 @@ class Choice:
 @cache
 def choice(among: tuple[str, ...], columns: int = 512) -> Choice:
     """In each trial of board-kernels the method of ``among`` with the least cross-validation error is taken."""
-    results, known = board().results["board-kernels"], board().known
-    rows = losses(results.trials).assign(cv=results.trials["cv_error"].to_numpy())
+    kernels, known = board().results["board-kernels"], board().known
+    rows = losses(kernels.trials).assign(cv=kernels.trials["cv_error"].to_numpy())
     rows = rows[rows["n_features"] == columns]
     gained, ratios = {}, {}
     for dataset, here in rows.groupby("dataset"):
@@ -222,12 +220,12 @@ def with_most_columns() -> list[str]:
 
 def small_board() -> str:
     """The table of the small board."""
-    return rffbench.load(RESULTS / "board-small").gains().to_markdown().strip()
+    return results("board-small").gains().to_markdown().strip()
 
 
 def seconds_of_small() -> float:
     """What the trials of the small board took on the whole board, with two workers."""
-    small = rffbench.load(RESULTS / "board-small")
+    small = results("board-small")
     cells = small.trials[["dataset", "method", "n_features", "trial"]]
     same = board().scores.trials.merge(cells[cells["n_features"] > 1])
     of_map = same[["feature_s", "fit_s", "predict_s"]].sum(axis=1)

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
-import rffbench
 from rffbench import Results, Table
 from rffbench.stats import Cost, cost_ratios, losses
 from studies.board.registered import COLUMNS
 from studies.board.standing import load_board
 from studies.board.tables import first_lines, verdicts
+from studies.evidence import ROOT, folder_of
+from studies.evidence import results as results_of
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "results" / "board-small"
+FOLDER = folder_of("board-small")
 SHIPPED = ROOT / "rffbench" / "report" / "board"
 COSTS: tuple[Cost, ...] = ("fit", "memory")  # of one fit alone: the same on both boards
 
@@ -44,8 +44,8 @@ def ship_tables(tables: Sequence[Table], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    board = load_board(ROOT / "results")
+    board = load_board(folder_of("board").parent)
     of_board = {of: board.costs(of) for of in COSTS}
-    ship(rffbench.load(FOLDER), SHIPPED / "board-small.csv.gz", of_board)
+    ship(results_of("board-small"), SHIPPED / "board-small.csv.gz", of_board)
     ship(board.scores, SHIPPED / "board.csv.gz", of_board)
     ship_tables([first_lines(board), verdicts(board)], SHIPPED / "board.tables.jsonl")

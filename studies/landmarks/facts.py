@@ -26,10 +26,10 @@ from rffbench.stats import (
     wilcoxon_holm,
     with_cost,
 )
-from studies.evidence import signed
+from studies.evidence import folder_of, signed
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER, SECONDS = ROOT / "results" / "landmarks", ROOT / "results" / "landmarks-seconds"
+FOLDER, SECONDS = folder_of("landmarks"), folder_of("landmarks-seconds")
 UNIFORM, MOST = "uniform", 2048
 NAMES = {"kmeans": "k-means", "rls": "RLS", "bless": "BLESS", "rpcholesky": "RPCholesky"}
 SHOWN = (256, 1024)  # sizes of the table of datasets

@@ -2,7 +2,3 @@
 
 A folder a paper. ``python -m studies.papers`` makes anew what is derived from results/ for all of them.
 """
-
-from pathlib import Path
-
-RESULTS = Path(__file__).resolve().parents[2] / "results"

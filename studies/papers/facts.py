@@ -6,7 +6,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from studies import pages
-from studies.evidence import NO_SPREAD, NOT_MEASURED, ROOT, Cells, cells, of_paper, papers, signed
+from studies.evidence import FLAWS, NO_SPREAD, NOT_MEASURED, ROOT, Cells, cells, of_paper, papers, signed
 from studies.figures import TITLES
 
 LEVEL = 0.05  # of the intervals that a cell is judged by
@@ -72,7 +72,7 @@ def crowded() -> list[tuple[str, str, int, int]]:
 
 def flaws() -> list[dict[str, str]]:
     """Each released protocol with its flaw and without: a row for each dataset."""
-    rows = pd.read_csv(ROOT / "results" / "protocol-flaws.csv").to_dict("records")
+    rows = pd.read_csv(FLAWS).to_dict("records")
     told = []
     for row in rows:
         decimals = 2 if row["unit"] == "points" else 1

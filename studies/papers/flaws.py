@@ -12,13 +12,12 @@ import csv
 import sys
 from typing import Any
 
-from studies.papers import RESULTS
+from studies.evidence import FLAWS as FILE
 from studies.papers.buchel2024 import flaws as buchel2024
 from studies.papers.flaw import measured
 from studies.papers.wacker2022 import flaws as wacker2022
 from studies.papers.wu2016 import flaws as wu2016
 
-FILE = RESULTS / "protocol-flaws.csv"
 FLAWS = [
     (source, flaw)
     for source, of in (("wacker2022", wacker2022), ("wu2016", wu2016), ("buchel2024", buchel2024))

@@ -24,7 +24,7 @@ import rffbench
 from rffbench import Results, Table
 from rffbench.errors import ResultsError, RffbenchError
 from rffbench.stats import stream
-from studies.papers import RESULTS
+from studies.evidence import ROOT
 
 ALL = "all datasets"
 RESAMPLES = 2000
@@ -223,7 +223,7 @@ def write(folders: Iterable[Path] = ()) -> list[Search]:
     """Rank the protocols of each folder, and write its search.csv and search.md. Without ``folders``, all of results/
     that have a search.md."""
     found = []
-    for folder in folders or sorted(path.parent for path in RESULTS.glob("*/search.md")):
+    for folder in folders or sorted(path.parent for path in (ROOT / "results").rglob("search.md")):
         found.append(search(rffbench.load(folder)))
         (folder / "search.csv").write_text(found[-1].to_csv(), encoding="utf-8")
         (folder / "search.md").write_text(found[-1].table().to_markdown(), encoding="utf-8")

@@ -23,9 +23,9 @@ from rffbench.linalg.bins import table_bytes
 from rffbench.linalg.threads import thread_count
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers.budgets import RATE
+from tests.helpers.places import results_of
 from tests.helpers.tiny_config import TINY
 
-RESULTS = Path(__file__).parents[2] / "results"
 CONFIG = {
     "name": "small",
     "datasets": ["eeg", "magic04"],
@@ -109,9 +109,9 @@ def test_of_more_than_two_classes_no_work_is_shared():
 def test_the_estimated_memory_of_large_trials_is_within_a_factor_of_two_of_what_was_measured():
     checked = set()
     for name in ("regression", "sparse-rf-table1", "sparse-rf-table2", "sparse-rf-figure1", "svm-rff", "tefm-figure2"):
-        memory = yaml.safe_load((RESULTS / name / "config.yaml").read_text(encoding="utf-8"))["memory"]
+        memory = yaml.safe_load((results_of(name) / "config.yaml").read_text(encoding="utf-8"))["memory"]
         cells = {}
-        for row in read_rows(RESULTS / name / "trials.jsonl"):
+        for row in read_rows(results_of(name) / "trials.jsonl"):
             if "own_memory_bytes" in row["metrics"]:
                 cells.setdefault((row["dataset"], row["method"], row["n_features"]), []).append(row)
         for rows in cells.values():
@@ -218,7 +218,7 @@ def test_small_trials_are_no_pace_for_much_larger_ones():
 @pytest.mark.parametrize("name", ["letter", "regression", "zhang2019", "svm-rff", "table3"])
 def test_what_was_measured_makes_no_estimate_worse_than_a_factor_of_two(name):
     """Replays committed rows, the smallest trials first: what is left is foreseen from what is done."""
-    rows = [row for row in read_rows(RESULTS / name / "trials.jsonl") if row["status"] == "ok"]
+    rows = [row for row in read_rows(results_of(name) / "trials.jsonl") if row["status"] == "ok"]
     rows = sorted((row for row in rows if row["trial"] < 2), key=lambda row: operations(TrialSpec.from_row(row)) or 0)
     specs = [TrialSpec.from_row(row) for row in rows]
     took = [sum(row["timing"].get(part) or 0.0 for part in ("feature_s", "fit_s", "predict_s")) for row in rows]

@@ -1,14 +1,12 @@
 """The promise of Yen et al.'s tables: λN is the one whose held-out score is nearest to random features'."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import read_rows
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.places import results_of
 
 SCORES = {"cpu-yen": "rmse", "cod-rna-yen": "accuracy", "ijcnn1": "accuracy", "covtype-yen": "accuracy"}
 TABLES = {"cpu-yen": "sparse-rf-table1", **dict.fromkeys(["cod-rna-yen", "ijcnn1", "covtype-yen"], "sparse-rf-table2")}
@@ -17,7 +15,7 @@ TABLES = {"cpu-yen": "sparse-rf-table1", **dict.fromkeys(["cod-rna-yen", "ijcnn1
 def held_out_scores():
     """{(dataset, kernel): (RF's score, {λN: Sparse-RF's})} of what was measured."""
     found = {}
-    for row in read_rows(ROOT / "results" / "sparse-rf-lambda" / "trials.jsonl"):
+    for row in read_rows(results_of("sparse-rf-lambda") / "trials.jsonl"):
         if row["status"] == "ok":
             assert row["held_out"] == 0.1
             own = found.setdefault((row["dataset"], row["kernel"]["name"]), {})

@@ -1,18 +1,17 @@
 """The list of configs that ship."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import cell, read_rows
 from rffbench.io.resources import listed_configs, resource_folder, shipped_configs
+from tests.helpers.places import results_of
 
 LISTED = {row["name"]: (each["folder"], row) for each in listed_configs() for row in each["configs"]}
 MANY = 3_000  # trials, of which it takes seconds to read the rows
 TOP = resource_folder("configs")
-RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_every_config_is_in_the_list():
@@ -37,11 +36,11 @@ def test_a_config_is_valid_and_as_it_is_listed_and_its_results_are_those_of_its_
     assert (experiment.name, experiment.title, len(specs)) == (name, row["title"], row["trials"])
     assert experiment.size() == len(specs)
     assert row["minutes"] > 0
-    if (RESULTS / name).is_dir():
+    if (results := results_of(name)).is_dir():
         asked: dict = {}
         for spec in specs:
             asked.setdefault(cell(spec.to_dict()), set()).add(spec.key)
-        log = [each for each in read_rows(RESULTS / name / "trials.jsonl") if each["status"] == "ok"]
+        log = [each for each in read_rows(results / "trials.jsonl") if each["status"] == "ok"]
         measured = {(cell(each), each["key"]) for each in log if cell(each) in asked}
         assert measured
         counted = {where for where, key in measured if key in asked[where]}

@@ -16,6 +16,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import ttest_ind_from_stats
 from sklearn.datasets import load_svmlight_file
 
+from rffbench.execution.places import folder_of
+
 ROOT = Path(__file__).parents[2]
 ON_REAL_DATA = [
     pytest.mark.regression, pytest.mark.data,
@@ -40,7 +42,7 @@ def released(file: str, **cell: str) -> dict[str, str]:
 
 def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np.ndarray]:
     """The metrics and λ of an experiment's finished trials that have these values: arrays, in the order of trials."""
-    folder = root / "results" / experiment
+    folder = folder_of(root / "results", experiment)
     if not folder.is_dir():
         pytest.skip(f"results/{experiment} has not been measured")
     packed = folder / "trials.jsonl.xz"

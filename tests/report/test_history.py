@@ -11,6 +11,7 @@ import pytest
 
 from rffbench.errors import ResultsError
 from rffbench.report.history import ORDERS, change_point, history, to_json, to_text
+from rffbench.report.revision import results_at
 from tests.helpers import report_log as log
 
 
@@ -111,6 +112,28 @@ def test_of_one_folder_it_is_the_history_of_its_commits(tmp_path, git):
     assert history([f"{place}@HEAD~1", place]).cells["values"].tolist() == [[71.0, 72.0]]
     run(tmp_path / "x", 75.0)
     assert history([place]).cells["values"].tolist() == [[71.0, 72.0, 76.0]]
+
+
+def test_a_folder_that_was_moved_takes_its_history_along(tmp_path, git):
+    place, moved = tmp_path / "results" / "x", tmp_path / "results" / "board" / "x"
+
+    def commit():
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "results")
+
+    for score in (70.0, 71.0):
+        run(place, score)
+        commit()
+    moved.parent.mkdir()
+    place.rename(moved)
+    commit()
+    run(tmp_path / "results" / "other", 70.0)  # whose log is like that of the first commit
+    commit()
+    for name in (moved, place):
+        assert history([str(name)]).cells["values"].tolist() == [[71.0, 72.0]]
+    for name in (f"{moved}@HEAD~3", f"{place}@HEAD~3", f"{place}@HEAD"):
+        with results_at(name) as folder:
+            assert (folder / "trials.jsonl").is_file()
 
 
 def test_a_commit_that_stores_a_run_in_another_way_is_no_run(tmp_path, git):

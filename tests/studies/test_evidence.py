@@ -5,6 +5,7 @@ import pytest
 
 from studies import evidence, pages
 from studies.papers import facts
+from tests.helpers.places import results_of
 
 ROOT = pages.ROOT
 LONGEST = 150  # lines of a paper's page
@@ -143,10 +144,10 @@ def test_a_paper_s_page_begins_with_a_verdict_and_can_be_read(paper):
 @pytest.mark.parametrize("paper", evidence.papers())
 def test_a_paper_s_experiments_are_those_of_its_configs_and_were_run(paper):
     for name in evidence.of_paper(paper):
-        assert (ROOT / "results" / name / "config.yaml").is_file(), name
+        assert (results_of(name) / "config.yaml").is_file(), name
 
 
 def test_every_experiment_that_is_held_to_a_paper_is_on_a_page():
     told = {name for paper in evidence.papers() for name in evidence.of_paper(paper)}
-    compared = {path.parent.name for path in (ROOT / "results").glob("*/compare.csv")}
+    compared = {path.parent.name for path in (ROOT / "results").rglob("compare.csv")}
     assert compared - told == {"regression"}  # of scores that were recorded here

@@ -11,6 +11,7 @@ import yaml
 
 from studies import pages
 from studies.board import facts
+from tests.helpers.places import results_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,7 +59,7 @@ def test_what_a_choice_gains_is_what_the_rows_say():
     """The gain and the ratio of errors of one classification and one regression, by hand from the log."""
     among = ("RFF", "Nyström", "Laplacian RFF", "Laplacian Nyström")
     rows: dict = {}
-    with lzma.open(ROOT / "results/board-kernels/trials.jsonl.xz", "rt") as log:
+    with lzma.open(results_of("board-kernels") / "trials.jsonl.xz", "rt") as log:
         for row in map(json.loads, log):
             if row["dataset"] in ("eeg", "kin8nm") and row["n_features"] == 512 and row["status"] == "ok":
                 rows[row["dataset"], row["trial"], row["method"]] = row["metrics"]

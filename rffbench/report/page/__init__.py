@@ -12,9 +12,9 @@ from typing import get_args
 
 from rffbench import __version__
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.execution.places import experiment_folders, found
 from rffbench.papers import Role, references
 from rffbench.papers.table import NOT_MEASURED
-from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.report.revision import results_at
@@ -50,7 +50,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
     default ``output`` is report.html in the folder, if there is only one, else in the current folder. Experiments that
     cannot be read are left out. ResultsError if none can be read, or if the file cannot be written.
     """
-    only = Path(places[0])
+    only = found(Path(places[0]))
     path = output or (only if len(places) == 1 and only.is_dir() else Path()) / "report.html"
     if not path.parent.is_dir():
         raise ResultsError(f"{path}: cannot be written: there is no folder {path.parent}")
@@ -110,7 +110,7 @@ def _experiments(place: str) -> list[tuple[Path, str]]:
         if folder == Path(place):
             return [(each, str(each)) for each in folders]
         inside, _, revision = place.partition("@")
-        return [(each, f"{inside}/{each.name}@{revision}") for each in folders]
+        return [(each, f"{inside}/{each.relative_to(folder)}@{revision}") for each in folders]
 
 
 # ---- The overview ------------------------------------------------------------------------------------------

@@ -19,10 +19,11 @@ from rffbench.config.loading import filter_specs, load_resolved
 from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
 from rffbench.execution.manifest import runs_of
+from rffbench.execution.places import experiment_folders
 from rffbench.execution.run import compiling_seconds
 from rffbench.io import files
 from rffbench.io.text import printable
-from rffbench.report.frame import experiment_folders, load_protocols
+from rffbench.report.frame import load_protocols
 from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
 from rffbench.trials.spec import Key

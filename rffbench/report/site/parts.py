@@ -13,8 +13,9 @@ import pandas as pd
 
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
+from rffbench.execution.places import experiment_folders
 from rffbench.report.board.shipped import COLUMNS, SHIPPED, protocol, read_shipped
-from rffbench.report.frame import Results, experiment_folders, find_card, load_results
+from rffbench.report.frame import Results, find_card, load_results
 from rffbench.stats.costs import Cost, cost_ratios, with_cost
 from rffbench.stats.gain import BALANCED, BASELINE, CELL, losses
 

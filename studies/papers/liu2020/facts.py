@@ -5,7 +5,7 @@ from functools import cache
 
 import pandas as pd
 
-from studies.evidence import ROOT, Gain, cells, gain, trials
+from studies.evidence import Gain, cells, folder_of, gain, trials
 
 RFF, QMC, LEVERAGE, SURROGATE = "RFF", "QMC", "leverage-RFF", "surrogate-RFF"
 POOLS = ("1", "4", "10", "32")
@@ -63,7 +63,7 @@ def kernel_errors(protocol: str, metric: str) -> pd.DataFrame:
 def distances(method: str) -> list[float]:
     """How far a method's curve of accuracy is from RFF's at an equal λ, trace, median column and effective dimension:
     means over datasets and sizes."""
-    text = (ROOT / "results" / "effective-dimension" / "lambda-scales.md").read_text(encoding="utf-8")
+    text = (folder_of("effective-dimension") / "lambda-scales.md").read_text(encoding="utf-8")
     overall = text[text.index("| all") :]
     (found,) = re.findall(rf"\| {re.escape(method)} +\|(.*)\|", overall)
     return [float(cell) for cell in found.split("|")]

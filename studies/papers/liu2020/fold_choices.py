@@ -26,7 +26,7 @@ from tqdm import tqdm
 import rffbench
 from rffbench import Results
 from rffbench.stats import generator, stream
-from studies.papers import RESULTS
+from studies.evidence import folder_of
 
 NAME, PROTOCOL = "protocol-search-accuracy", "samples by mapstd, 2σ², accuracy, 5 folds"
 FOLDS, ROWS, MEANS, TIES = (5, 3, 10), ("as they come", "drawn anew"), ("folds", "rows"), ("smallest", "largest")
@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, help="only the first so many [default: all that the config has]")
     given = parser.parse_args()
-    folder = RESULTS / NAME
+    folder = folder_of(NAME)
     results = measured()
     trials = results.trials.sort_values("trial", kind="stable")
     trials = trials[trials["trial"] < (given.trials or np.inf)]
@@ -58,7 +58,7 @@ def main() -> None:
 
 def measured() -> Results:
     """The trials of PROTOCOL."""
-    protocols = rffbench.load(RESULTS / NAME).protocols
+    protocols = rffbench.load(folder_of(NAME)).protocols
     return next(results for labels, results in protocols if PROTOCOL in labels.values())
 
 
@@ -106,7 +106,7 @@ def _right(
 
 def page(table: pd.DataFrame) -> str:
     """Each combination's distance on each dataset and on both, nearest first."""
-    reported = rffbench.load(RESULTS / NAME).reported.numbers.set_index(CELL)["reported"]
+    reported = rffbench.load(folder_of(NAME)).reported.numbers.set_index(CELL)["reported"]
     means = table.drop(columns="trial").groupby(CELL).mean()
     squares = means.sub(reported[means.index], axis=0) ** 2
     by_dataset = squares.groupby("dataset").mean()

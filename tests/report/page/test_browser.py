@@ -13,7 +13,7 @@ from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
 from tests.helpers.browser import NEEDS_CHROMIUM
-from tests.helpers.places import ROOT
+from tests.helpers.places import results_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 LIMIT = 60_000  # milliseconds, for a machine that is busy
@@ -67,7 +67,7 @@ def files(tmp_path_factory):
     pages.write(folder / "single", rows, methods=methods, n_features=["1d"])
     pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
     found = {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
-    of_board = sections(load_board(ROOT / "results"))
+    of_board = sections(load_board(results_of("board").parent))
     return found | {"board": write_html("The board", of_board, folder / "board.html")}
 
 

@@ -18,7 +18,7 @@ from studies.board.page import sections, to_markdown, write_rows
 from studies.board.sessions import with_trials
 from studies.board.standing import Board, load, load_board
 from tests.helpers import report_log as log
-from tests.helpers.places import ROOT
+from tests.helpers.places import results_of
 
 DATASETS = ["eeg", "magic04", "phoneme", "spambase"]
 KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
@@ -319,8 +319,8 @@ def test_correlations_need_two_values_of_each():
 
 @pytest.mark.slow
 def test_the_tables_of_the_board_are_those_of_its_results():
-    board = load_board(ROOT / "results")
-    text = (ROOT / "results" / "board" / "tables.md").read_text(encoding="utf-8")
+    board = load_board(results_of("board").parent)
+    text = (results_of("board") / "tables.md").read_text(encoding="utf-8")
     assert text == f"# The board\n\n{to_markdown(sections(board))}", "python -m studies.board"
 
 

@@ -10,7 +10,7 @@ from studies.board.ratios import error_ratios, ratio_table
 from studies.board.standing import Board, load_board
 from tests.helpers import report_log as log
 from tests.helpers.of_study import of_study
-from tests.helpers.places import ROOT
+from tests.helpers.places import results_of
 
 ACCURACY = {"RFF": (80.0, 90.0), "SORF": (85.0, 91.0)}  # of the trials: errors 20 and 10 %, 15 and 9 %
 RMSE = {"RFF": (2.0, 4.0), "SORF": (1.0, 3.0)}
@@ -46,11 +46,11 @@ def test_the_table_has_the_tasks_apart_and_the_better_map_first(board):
 
 @pytest.mark.slow
 def test_the_page_has_the_ratios_of_the_board_s_rows():
-    board = load_board(ROOT / "results")
+    board = load_board(results_of("board").parent)
     table = ratio_table(board)
-    assert to_markdown([Section("Beside the gain", tables=[table])]) in (
-        ROOT / "results" / "board" / "tables.md"
-    ).read_text(encoding="utf-8")
+    assert to_markdown([Section("Beside the gain", tables=[table])]) in (results_of("board") / "tables.md").read_text(
+        encoding="utf-8"
+    )
     trials = board.scores.trials.query("n_features == 512 and method in ['RFF', 'Nyström RPCholesky']")
     rmse = trials.pivot(index=["dataset", "trial"], columns="method", values="rmse").dropna()
     by_dataset = (rmse["Nyström RPCholesky"] / rmse["RFF"]).groupby("dataset").mean()

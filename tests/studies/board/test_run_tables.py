@@ -12,7 +12,7 @@ from studies.board.registered import CONFIRMATORY
 from studies.board.standing import Board
 from tests.helpers import report_log as log
 from tests.helpers.of_study import of_study
-from tests.helpers.places import ROOT
+from tests.helpers.places import results_of
 
 LAMBDAS = [1e-9, 1e-6, 1e-3]
 
@@ -66,10 +66,10 @@ def test_what_the_simulation_misses_is_said(board):
 
 @pytest.mark.slow
 def test_the_calibration_is_of_the_trials_that_are_committed():
-    folder = ROOT / "results" / "board"
+    folder = results_of("board")
     kept = pd.read_csv(folder / "calibration.csv")
     now = pd.DataFrame([row for row, _, _ in calibrate.views(folder, 28, 5)])
-    command = "python -m studies.board.calibrate results/board 28 5"
+    command = "python -m studies.board.calibrate results/board/board 28 5"
     assert kept["map"].tolist() == now["map"].tolist() == 2 * list(CONFIRMATORY), command
     assert kept["at"].tolist() == now["at"].tolist() == 6 * ["columns"] + 6 * ["seconds"], command
     for column in ("datasets", "trials", "noise", "spread"):

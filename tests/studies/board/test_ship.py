@@ -11,7 +11,7 @@ from studies.board import ship
 from studies.board.registered import COLUMNS
 from studies.board.standing import load_board
 from studies.board.tables import first_lines, verdicts
-from tests.helpers.places import ROOT
+from tests.helpers.places import results_of
 
 
 def test_the_rows_of_the_small_board_ship():
@@ -24,13 +24,13 @@ def test_the_rows_of_the_small_board_ship():
 
 @pytest.mark.slow
 def test_the_rows_of_the_board_ship_too():
-    results = load_results(ROOT / "results" / "board")
+    results = load_results(results_of("board"))
     there = shipped(protocol(results.config))
     assert there.protocol == protocol(load_experiment("board").to_dict())
     rows = there.rows.reset_index(drop=True)
     expected = losses(results.trials).reset_index(drop=True)
     pd.testing.assert_frame_equal(rows.drop(columns=["fit", "memory"]), expected, check_dtype=False)
-    of_board = load_board(ROOT / "results")
+    of_board = load_board(results_of("board").parent)
     assert read_tables(FIRST_TABLES) == [first_lines(of_board), verdicts(of_board)], "python -m studies.board.ship"
     for of in ("fit", "memory"):
         costs = rows[[*CELL, of]].rename(columns={of: "cost"}).dropna()

@@ -3,12 +3,12 @@
 import pandas as pd
 
 import rffbench
-from studies.papers import RESULTS
 from studies.papers.liu2020 import fold_choices
+from tests.helpers.places import results_of
 
 
 def test_the_distances_of_fold_choices_are_those_of_its_trials():
-    folder = RESULTS / fold_choices.NAME
+    folder = results_of(fold_choices.NAME)
     assert fold_choices.page(pd.read_csv(folder / "folds.csv")) == (folder / "folds.md").read_text()
 
 
