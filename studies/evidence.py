@@ -24,7 +24,7 @@ from rffbench.stats import mean_interval
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ROOT / "studies" / "papers" / "experiments.yaml"
-FLAWS = ROOT / "results" / "protocol-flaws.csv"
+FLAWS = ROOT / "results" / "papers" / "protocol-flaws.csv"
 HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
 AGREES, DIFFERS, NO_SPREAD = ("reproduced", "close"), "differs", "no spread"
 INCOMPARABLE = ("data not here", "method not here", "not comparable")

@@ -29,8 +29,9 @@ WRITTEN = "<!-- Written from {source} by `make reproduction`: change that file. 
 
 
 def included(experiment: str, file: str) -> str:
-    """A table that a script wrote into an experiment's folder."""
-    return (evidence.folder_of(experiment) / file).read_text(encoding="utf-8").strip()
+    """A table that a script wrote into the folder of results of this name, in whatever group."""
+    (path,) = (ROOT / "results").rglob(f"{experiment}/{file}")
+    return path.read_text(encoding="utf-8").strip()
 
 
 class NoSentenceFits(Exception):

@@ -47,11 +47,12 @@ def listed_configs() -> list[dict[str, Any]]:
         numbers = {"trials": int(row["trials"]), "minutes": float(row["minutes"])}
         found.setdefault(path.parent, []).append({"name": name, "title": row["title"], **numbers})
     return [
-        {"folder": "" if folder == top else folder.relative_to(top).as_posix(), **_card(folder), "configs": rows}
+        {"folder": "" if folder == top else folder.relative_to(top).as_posix(), **card_of(folder), "configs": rows}
         for folder, rows in found.items()
     ]
 
 
-def _card(folder: Path) -> dict[str, str]:
+def card_of(folder: Path) -> dict[str, str]:
+    """The ``heading`` of a folder's card, and what it says ``about`` the configs in a sentence."""
     heading, _, sentence, *_ = (folder / CARD).read_text(encoding="utf-8").splitlines()
     return {"heading": heading.removeprefix("# "), "about": sentence}

@@ -1,4 +1,4 @@
-"""How often are the board's verdicts right? python -m studies.board.calibrate results/board [DATASETS TRIALS]
+"""How often are the board's verdicts right? python -m studies.board.calibrate results/board/board [DATASETS TRIALS]
 
 Simulates boards with the noise of the results: datasets whose errors are those measured, and whose true gains differ
 as much as the measured ones do beyond their noise. Where the median true gain is 0, or the region's edge, a false

@@ -1,9 +1,9 @@
 """How far off is the rule for the number of columns? python -m studies.board.columns
 
 Writes what `rffbench.stats.columns_needed` makes its intervals of, rffbench/stats/columns.csv, from the trials of
-results/board, board-kernels and columns-confirm-large; and the tables of docs/board/columns.md and choose-a-map.md,
-results/board/columns*.md. A number of columns is predicted from one trial's losses up to 512 or 1,024 columns, and read
-from the mean curve of all trials up to 2,048. The median of the ratio of the two is the middle; the factor is the
+board, board-kernels and columns-confirm-large; and the tables of docs/board/columns.md and choose-a-map.md,
+columns*.md beside the board's. A number of columns is predicted from one trial's losses up to 512 or 1,024 columns, and
+read from the mean curve of all trials up to 2,048. The median of the ratio of the two is the middle; the factor is the
 conformal quantile of the ratio's distance from it, on a logarithmic scale: the smallest that is not below a share
 .9·(N + 1)/N of the distances, for N datasets. How often the interval holds the number is measured on each dataset with
 the middle and the factor of all others.

@@ -1,6 +1,6 @@
 """Does the rule for the number of columns hold on other data? python -m studies.board.confirm_columns [--constants]
 
-Writes the tables of docs/board/columns.md, results/columns-confirm/columns*.md, from the trials of columns-confirm and
+Writes the tables of docs/board/columns.md, columns*.md beside the trials of columns-confirm, from these and those of
 columns-confirm-large, by the rule, the guard and the intervals that the board's rows gave. With --constants it first
 writes constants.csv beside them: the loss of the best constant on each trial's split, which needs the data.
 """

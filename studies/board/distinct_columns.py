@@ -1,9 +1,9 @@
 """How many of 512 columns are distinct, where frequencies are drawn again? python -m studies.board.distinct_columns
 
 Leverage and surrogate features, as written, draw frequencies with replacement: some come twice, and others not at all.
-Their maps of the first trial of results/board are made again, on every dataset, from the same random numbers and with
-the σ that was chosen, and the columns are counted that differ from all others: results/board/distinct-columns.csv,
-which the board's page shows.
+The board's maps of the first trial are made again, on every dataset, from the same random numbers and with the σ that
+was chosen, and the columns are counted that differ from all others: distinct-columns.csv beside its trials, which the
+board's page shows.
 """
 
 from __future__ import annotations

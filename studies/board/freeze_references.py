@@ -1,7 +1,7 @@
 """Freeze what the board's gains are measured in: python -m studies.board.freeze_references RESULTS
 
-RESULTS is results/board-reference. Writes rffbench/stats/references.csv from the trials of RFF at 4,096 columns, and
-from the best constant of the same splits. Datasets that the results do not have keep the row that they had.
+RESULTS is results/board/board-reference. Writes rffbench/stats/references.csv from the trials of RFF at 4,096 columns,
+and from the best constant of the same splits. Datasets that the results do not have keep the row that they had.
 """
 
 from __future__ import annotations

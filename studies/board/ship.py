@@ -1,7 +1,7 @@
 """Ship the boards: python -m studies.board.ship
 
-Writes what `rffbench board` shows without results, and beside your own map: the first tables of results/board, and the
-losses and costs of results/board-small and results/board.
+Writes what `rffbench board` shows without results, and beside your own map: the board's first tables, and the losses
+and costs of the board and of the small one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The figure of docs/landmarks.md: python -m studies.landmarks [--freeze]
 
 With --freeze the units of the gains are measured first, from the rows of the datasets, into
-results/landmarks/references.csv. `python -m studies.pages` writes the page.
+results/studies/landmarks/references.csv. `python -m studies.pages` writes the page.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def freeze(results: Results) -> dict[str, Reference]:
 
 
 def draw(measured: Measured) -> None:
-    """results/landmarks/figures/rules.png: kernel error and gain against the number of landmarks."""
+    """results/studies/landmarks/figures/rules.png: kernel error and gain against the number of landmarks."""
     with drawn_in(SCREEN):
         figure, (left, right) = panels(2, 3.4, 2.6, above=0.5)
         handles = {}

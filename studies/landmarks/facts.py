@@ -1,4 +1,4 @@
-"""What rules that choose landmarks gain over uniform ones: results/landmarks, and their seconds, landmarks-seconds.
+"""What rules that choose landmarks gain over uniform ones: results of landmarks, and of landmarks-seconds.
 
 A gain is a share of what 2,048 uniform landmarks gain over a constant. Intervals are 95 %, of the median over datasets.
 """

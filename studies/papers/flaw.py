@@ -20,7 +20,7 @@ class Flaw(NamedTuple):
 
 
 def measured(flaw: Flaw, source: str) -> dict[str, Any]:
-    """Its row of results/protocol-flaws.csv; ``source`` is the paper."""
+    """Its row of results/papers/protocol-flaws.csv; ``source`` is the paper."""
     without, with_it = np.array(list(flaw.run())).T
     in_points = flaw.metric == "accuracy"
     effects = with_it - without if in_points else 100 * (with_it / without - 1)

@@ -1,9 +1,9 @@
 """Measure what flaws of released protocols are worth: python -m studies.papers.flaws [WORDS]
 
 Each protocol is run with its flaw and without, all else the same. The flaws are those of ``<paper>/flaws.py``, and the
-differences become results/protocol-flaws.csv: a row for each flaw and dataset, with the mean of the paired runs and its
-95 % interval. WORDS runs only the flaws whose name has these words, and keeps the rows of all others. Accuracies differ
-in points, errors in percent of the error without the flaw. docs/reproduction.md shows them.
+differences become results/papers/protocol-flaws.csv: a row for each flaw and dataset, with the mean of the paired runs
+and its 95 % interval. WORDS runs only the flaws whose name has these words, and keeps the rows of all others.
+Accuracies differ in points, errors in percent of the error without the flaw. docs/reproduction.md shows them.
 """
 
 from __future__ import annotations

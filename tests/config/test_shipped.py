@@ -1,6 +1,7 @@
 """The list of configs that ship."""
 
 import json
+import re
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_a_config_is_valid_and_as_it_is_listed_and_its_results_are_those_of_its_
         assert measured
         counted = {where for where, key in measured if key in asked[where]}
         assert counted == {where for where, _ in measured}
+
+
+def test_the_groups_of_results_say_what_those_of_configs_say():
+    from scripts.index_configs import result_cards
+
+    cards = result_cards()
+    assert {path.parent.name for path in cards} >= {"results", "board", "papers", "wu2016", "studies"}
+    for path, text in cards.items():
+        assert path.read_text() == text, "python scripts/index_configs.py"
+        assert (path.parent / re.search(r"\]\((.*)\)", text)[1]).is_dir()
 
 
 def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbench):

@@ -3,11 +3,11 @@
 Cross-validation leaves choices open that no paper states: how many folds, of rows as they come or drawn anew; accuracy
 averaged over folds or over rows; the smallest or the largest of equally good λ. The protocol of configs/table3.yaml is
 measured under each combination, 24 in all, at the sizes and trials of configs/protocol-search-accuracy.yaml. The first
-combination is rffbench's own, and must give what results/protocol-search-accuracy has, to the last digit.
+combination is rffbench's own, and must give what protocol-search-accuracy has in results/, to the last digit.
 
 Ridge is solved here row by row of its textbook formula, not by rffbench's solver: β = (ZᵀZ + λI)⁻¹Zᵀ(y − ȳ).
 
-Written are, into results/protocol-search-accuracy: folds.csv, a row for each trial of each cell; and folds.md, each
+Written are, beside its trials: folds.csv, a row for each trial of each cell; and folds.md, each
 combination's distance to the paper's Table 3, the root mean square over cells of measured less reported.
 """
 
