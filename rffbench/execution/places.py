@@ -8,6 +8,7 @@ the group of a shipped config has a card, as in the repository, in that group: `
 from __future__ import annotations
 
 import contextlib
+from os import PathLike
 from pathlib import Path
 
 from rffbench.errors import ResultsError
@@ -18,7 +19,7 @@ USUAL = Path("results")
 DEEPEST = 2  # groups within each other, as in papers/wu2016
 
 
-def experiment_folders(path: str | Path) -> list[Path]:
+def experiment_folders(path: str | PathLike[str]) -> list[Path]:
     """The experiments at ``path``: the folder itself, or the folders in it, by name, then those in its groups.
 
     A folder that is not there is found by its name, see `found`. Folders that ``--fresh`` moved aside
@@ -35,7 +36,7 @@ def experiment_folders(path: str | Path) -> list[Path]:
     raise ResultsError(f"{path}: neither a results folder (no trials.jsonl) nor a folder of such folders")
 
 
-def experiment_folder(path: str | Path) -> Path:
+def experiment_folder(path: str | PathLike[str]) -> Path:
     """The one experiment at ``path``, or of this name, where ``path`` is a group (``results/board``). ResultsError if
     it is a folder of several, or has no results."""
     path = found(Path(path))
@@ -54,7 +55,7 @@ def found(path: Path) -> Path:
     return _called(path.name, USUAL if path.parent == Path() else path.parent) or path
 
 
-def folder_of(results: str | Path, name: str) -> Path:
+def folder_of(results: str | PathLike[str], name: str) -> Path:
     """Where a run of the experiment ``name`` finds its earlier trials, and writes."""
     results = Path(results)
     if there := _called(name, results):
