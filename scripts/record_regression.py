@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import stats
 
 from rffbench.data.cards import load_card
+from rffbench.report import compare_folder
 from rffbench.report.frame import load_results
 from rffbench.report.summary import summarise
 
@@ -71,8 +72,8 @@ def scores(folder: str) -> pd.DataFrame:
 
 def paper(measured: pd.DataFrame) -> pd.DataFrame:
     """The cells that are held against the paper."""
-    compared = pd.read_csv(ROOT / "results" / "table3" / "compare.csv")
-    cells = compared[(compared["kind"] == "cell") & (compared["verdict"] == "reproduced")].set_index(CELL)
+    compared, _ = compare_folder(ROOT / "results" / "table3")
+    cells = compared.cells[compared.cells["verdict"] == "reproduced"].set_index(CELL)
     rows = []
     for cell, gate in measured.iterrows():
         dataset, multiple, method = cell

@@ -1,7 +1,7 @@
 """What results say, as numbers, verdicts and tables for pages: cells beside a paper's, claims, means over trials.
 
-Cells and claims are those of the ``compare.csv`` that ``rffbench compare`` writes into a results folder, and trials
-those of `rffbench.load`. A filter takes columns by name, with a value, a list of values, or a test: ``dataset="eeg"``,
+Cells and claims are those of `rffbench.Results.compare`, made from the trials when first asked for, and trials those of
+`rffbench.load`. A filter takes columns by name, with a value, a list of values, or a test: ``dataset="eeg"``,
 ``method=["RFF", "QMC"]``, ``n_features=lambda size: size > 64``.
 """
 
@@ -32,15 +32,16 @@ SHORT = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}
 
 
 @cache
-def _compared(experiment: str, kind: str) -> pd.DataFrame:
-    path = folder_of(experiment) / "compare.csv"
-    if not path.is_file():
-        return pd.DataFrame()
-    rows = pd.read_csv(path, dtype={"sizes": str, "size": str}, low_memory=False)
-    rows = rows[rows["kind"] == kind].assign(experiment=experiment)
-    # a spreadsheet needs an apostrophe before a text that begins as a formula does
-    texts = rows.select_dtypes(["object", "str"]).columns
-    return rows.assign(**{name: rows[name].replace("^'", "", regex=True) for name in texts})
+def compared(experiment: str) -> dict[str, pd.DataFrame]:
+    """An experiment beside its paper: its cells, ratios of costs, and claims. Nothing of one that is not there, or has
+    no reference, nor of a search whose protocols are ranked alone."""
+    if not folder_of(experiment).is_dir() or searches().get(experiment) == "ranked alone":
+        return {}
+    if not results(experiment).config.get("reference"):
+        return {}
+    found = results(experiment).compare()
+    kinds = {"cell": found.cells, "ratio": found.costs, "claim": found.claims}
+    return {kind: rows.assign(experiment=experiment) for kind, rows in kinds.items() if len(rows)}
 
 
 def chosen(rows: pd.DataFrame, **where: Any) -> pd.DataFrame:
@@ -142,7 +143,7 @@ def ratios(*experiments: str, **where: Any) -> Cells:
 
 
 def _together(experiments: tuple[str, ...], kind: str) -> pd.DataFrame:
-    parts = [part for part in (_compared(name, kind) for name in experiments) if len(part)]
+    parts = [compared(name)[kind] for name in experiments if kind in compared(name)]
     return pd.concat(parts) if parts else pd.DataFrame()
 
 
@@ -150,7 +151,7 @@ def size_of(row: dict[str, Any]) -> str:
     """``16d``; a count where sizes are counts; the fold of a cell that is one trial's."""
     if pd.notna(row.get("trial")):
         return f"fold {row['trial']:.0f}"
-    return f"{row['multiple']:.0f}d" if row["multiple"] > 0 else f"{row['n_features']:.0f}"
+    return f"{row['multiple']:.0f}d" if pd.notna(row["multiple"]) else f"{row['n_features']:.0f}"
 
 
 def cell(row: dict[str, Any], digits: int = 4) -> str:
@@ -363,6 +364,12 @@ def flaw(name: str, dataset: str) -> dict[str, float]:
 def papers() -> dict[str, dict[str, Any]]:
     """Every paper's experiments, by their role, with what they are of."""
     return yaml.safe_load(PAPERS.read_text(encoding="utf-8"))
+
+
+def searches() -> dict[str, str]:
+    """The searches for a paper's protocol, and whether these are ``ranked alone``, by their distance to the paper's
+    numbers, or ``ranked and compared`` with them."""
+    return {name: how for paper in papers().values() for name, how in paper.get("searches", {}).items()}
 
 
 def of_paper(paper: str, *roles: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Which protocol gives a paper's numbers? python -m studies.papers.search [RESULTS ...]
 
 Ranks the protocols of a sweep by their distance to the reported rows, and writes search.csv and search.md into the
-folder. Without RESULTS, every folder of results/ that has a search.md is ranked anew.
+folder. Without RESULTS, all searches of experiments.yaml are ranked.
 
 The distance of a protocol on a dataset is the root mean square, over sizes and methods, of its mean scores less the
 reported ones, in points (or percent, if the reference's tolerance is in percent). Trials are resampled with
@@ -24,7 +24,7 @@ import rffbench
 from rffbench import Results, Table
 from rffbench.errors import ResultsError, RffbenchError
 from rffbench.stats import stream
-from studies.evidence import ROOT
+from studies.evidence import folder_of, searches
 
 ALL = "all datasets"
 RESAMPLES = 2000
@@ -220,10 +220,10 @@ def _overall(
 
 
 def write(folders: Iterable[Path] = ()) -> list[Search]:
-    """Rank the protocols of each folder, and write its search.csv and search.md. Without ``folders``, all of results/
-    that have a search.md."""
+    """Rank the protocols of each folder, and write its search.csv and search.md. Without ``folders``, those of all
+    searches."""
     found = []
-    for folder in folders or sorted(path.parent for path in (ROOT / "results").rglob("search.md")):
+    for folder in folders or map(folder_of, searches()):
         found.append(search(rffbench.load(folder)))
         (folder / "search.csv").write_text(found[-1].to_csv(), encoding="utf-8")
         (folder / "search.md").write_text(found[-1].table().to_markdown(), encoding="utf-8")
@@ -233,7 +233,7 @@ def write(folders: Iterable[Path] = ()) -> list[Search]:
 def main() -> None:
     about = "Rank the protocols of a sweep by their distance to a paper's numbers."
     parser = argparse.ArgumentParser(prog="python -m studies.papers.search", description=about)
-    parser.add_argument("results", nargs="*", type=Path, help="folders of sweeps [default: all that have a search.md]")
+    parser.add_argument("results", nargs="*", type=Path, help="folders of sweeps [default: all searches]")
     try:
         for found in write(parser.parse_args().results):
             print(found.table().to_text())

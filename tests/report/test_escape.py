@@ -12,7 +12,6 @@ from rffbench.io.text import in_one_line, printable
 from rffbench.report.escape import csv_cell, csv_frame, markdown_cell, tex
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
-from scripts.ship_claims import from_csv_cell
 
 
 @pytest.mark.parametrize("formula", ["=1+1", "+A1", "-A1", "@SUM(A1)", "-1+cmd|' /C calc'!A0", "-2 | x", "--"])
@@ -25,13 +24,6 @@ def test_a_spreadsheet_takes_no_label_for_a_formula(formula):
 )
 def test_numbers_stay_numbers(number):
     assert csv_cell(number) == number
-
-
-@pytest.mark.parametrize(
-    "text", ["+6.72 points over 2d", "-0.5 to 0.5", "'better than RFF': any gain", "+0.12", "RFF", ""]
-)
-def test_what_is_read_again_from_a_csv_file_is_the_text_that_was_written(text):
-    assert from_csv_cell(csv_cell(text)) == text
 
 
 def test_no_text_of_a_frame_and_no_column_s_name_is_a_formula_in_its_file():

@@ -1,5 +1,5 @@
 """What came out of the papers, which ships with the package: of every experiment on one, how many of its numbers agree
-and which of its claims hold. scripts/ship_claims.py writes it from the comparisons in results/."""
+and which of its claims hold. scripts/ship_claims.py writes it, from results/."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Whether the gain of Liu et al. 2020 is one of features or of λ."""
 
-import re
 from functools import cache
 
 import pandas as pd
 
-from studies.evidence import Gain, cells, folder_of, gain, trials
+from studies.evidence import Gain, cells, gain, results, trials
+from studies.papers.liu2020 import lambda_scales
+from studies.papers.liu2020.lambda_scales import LAMBDA_SCALES
 
 RFF, QMC, LEVERAGE, SURROGATE = "RFF", "QMC", "leverage-RFF", "surrogate-RFF"
 POOLS = ("1", "4", "10", "32")
@@ -63,10 +64,13 @@ def kernel_errors(protocol: str, metric: str) -> pd.DataFrame:
 def distances(method: str) -> list[float]:
     """How far a method's curve of accuracy is from RFF's at an equal λ, trace, median column and effective dimension:
     means over datasets and sizes."""
-    text = (folder_of("effective-dimension") / "lambda-scales.md").read_text(encoding="utf-8")
-    overall = text[text.index("| all") :]
-    (found,) = re.findall(rf"\| {re.escape(method)} +\|(.*)\|", overall)
-    return [float(cell) for cell in found.split("|")]
+    found = _distances()
+    return [float(found.loc[found["method"] == method, scale].mean().round(2)) for scale in LAMBDA_SCALES]
+
+
+@cache
+def _distances() -> pd.DataFrame:
+    return lambda_scales.distances(results("effective-dimension").protocols[0][1])
 
 
 @cache

@@ -168,7 +168,7 @@ def test_a_map_s_page_has_its_code_and_its_paper_s_claims(folder):
 
 @pytest.mark.slow
 def test_the_shipped_claims_are_those_of_the_results():
-    """scripts/ship_claims.py was run after the last `rffbench compare`."""
+    """scripts/ship_claims.py was run after the last trials and claims."""
     from scripts.ship_claims import ROOT, experiments
 
     shipped = [each for paper in papers() for each in paper.experiments]
