@@ -87,11 +87,13 @@ class Grid:
 
     def n_features(self, dataset: str, size: str | int) -> int:
         """The number that a size as written is on a dataset, which has a card."""
+        return size if isinstance(size, int) else int(size[:-1]) * self._inputs(dataset)
+
+    def _inputs(self, dataset: str) -> int:
+        """The input dimension d of a dataset, which has a card, after the preprocessing."""
         from rffbench.data.cards import load_card
 
-        if isinstance(size, int):
-            return size
-        return int(size[:-1]) * load_card(dataset).columns_after(self.setting("preprocess", dataset) or ())
+        return load_card(dataset).columns_after(self.setting("preprocess", dataset) or ())
 
     def sizes_by_number(self, dataset: str, method: str) -> dict[int, str | int]:
         """A method's sizes on a dataset: ``n_features`` → the size as written."""
@@ -205,12 +207,12 @@ class Grid:
 
     def _map_on(self, dataset: str, method: str) -> dict[str, Any]:
         """A method's map in the trials of a dataset; undecided if the number of inputs decides and there is no card."""
-        from rffbench.data.cards import is_card, load_card
+        from rffbench.data.cards import is_card
 
         features = by_inputs.of_row(self.features(method))
         if not by_inputs.is_undecided(features) or not is_card(dataset):
             return features
-        return by_inputs.decided(features, load_card(dataset).columns_after(self.setting("preprocess", dataset) or ()))
+        return by_inputs.decided(features, self._inputs(dataset))
 
 
 def _parameters_hash(table: str | None) -> str | None:
