@@ -430,7 +430,7 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     assert rffbench("compare", folder).returncode == 1  # the reference's own tolerance is a point
     near = rffbench("compare", "results", "--tolerance", "6")
     assert (near.returncode, near.stderr) == (0, "")
-    assert "2 of 2 cells come out within 6 points" in near.stdout
+    assert "2 of 2 cells come out. The tolerance is 6 points" in near.stdout
     assert "wrote results/tiny/compare.csv" in near.stdout
     shutil.copytree(folder, folder.with_name("another"))  # an experiment of no paper, beside it
     resolved = (folder / "config.yaml").read_text().replace("reference: liu2020-table3", "reference: null")
@@ -665,7 +665,7 @@ def test_compare_prints_what_was_measured_and_a_line_for_the_rest(rffbench, tmp_
     cells = [line for line in compared.stdout.splitlines() if "68.70±0.10" in line]
     assert len(cells) == 2
     first = compared.stdout.partition("\n\n")[0]
-    assert "2 of 2 cells come out within 1 point. 30 are not measured." in " ".join(first.split())
+    assert "2 of 2 cells come out. The tolerance is 1 point. 30 are not measured." in " ".join(first.split())
     assert "not measured: 30 cells" in compared.stdout
     assert max(len(line) for line in compared.stdout.splitlines() if not line.startswith("wrote ")) <= 80
     assert (folder / "compare.md").read_text().count("not measured") > 30
@@ -859,7 +859,7 @@ def test_an_experiment_of_no_paper_is_recorded_and_compared_with_itself(rffbench
     assert "reference: ../../tiny_reference.csv" in (tmp_path / "results" / "tiny" / "config.yaml").read_text()
     compared = rffbench("compare", "results/tiny")
     assert (compared.returncode, compared.stderr) == (0, "")
-    assert "4 of 4 cells come out within" in compared.stdout
+    assert "4 of 4 cells come out." in compared.stdout
     reference = tmp_path / "tiny_reference.csv"
     reference.write_text(re.sub(r"(accuracy,)[\d.]+", r"\g<1>10", reference.read_text()))
     assert rffbench("compare", "results/tiny").returncode == 1

@@ -132,20 +132,23 @@ def _cells_in_words(comparison: Comparison) -> list[str]:
     if not comparison.reference.table:
         return []
     counted, given = len(comparison.counted), comparison.reference.given
-    agreeing = "agree" if comparison.by_interval else f"come out within {tolerance_text(comparison)}"
-    said = f"{counted - comparison.outside} of {counted} cells {agreeing}"
+    agreeing = "agree" if comparison.by_interval else "come out"
+    said = [f"{counted - comparison.outside:,} of {counted:,} cells {agreeing}"]
+    if not comparison.by_interval:
+        said.append(f"The tolerance is {tolerance_text(comparison)}")
     left = [f"{_are(count)} {why}" for why, count in comparison.left_out.items()]
-    return [said if counted else f"No cell is both measured and {given}", *left]
+    return [*(said if counted else [f"No cell is both measured and {given}"]), *left]
 
 
 def _claims_in_words(findings: Sequence[Finding]) -> list[str]:
     counts = Counter(finding.verdict for finding in findings)
     said = []
     if judged := len(findings) - counts[NOT_MEASURED]:
-        said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
-        if counts[OPEN]:
-            said[-1] += f", and of {counts[OPEN]} the evidence is not enough"
-        said[-1] += _all_together(findings)
+        said.append(f"{counts[HOLDS]:,} of {plural(judged, 'claim')} {_hold(counts[HOLDS])}")
+        others = [f"{_do(counts[REFUTED])} not"] if counts[REFUTED] else []
+        others += [f"of {counts[OPEN]:,} the evidence is not enough"] if counts[OPEN] else []
+        said += [", and ".join(others).capitalize()] if others else []
+        said += _all_together(findings)
         if at_edge := sum(finding.verdict == HOLDS and finding.at_edge for finding in findings):
             said.append(f"{at_edge} of those that hold rest on a value at the edge of its grid")
         if stood_in := sum(bool(each.stands_in_for) for each in findings if each.verdict != NOT_MEASURED):
@@ -157,15 +160,25 @@ def _claims_in_words(findings: Sequence[Finding]) -> list[str]:
 
 def _are(count: int, what: str = "") -> str:
     """``1 claim is``, ``2 claims are``; without ``what``: ``1 is``, ``2 are``."""
-    named = plural(count, what) if what else str(count)
+    named = plural(count, what) if what else f"{count:,}"
     return f"{named} {'is' if count == 1 else 'are'}"
 
 
-def _all_together(findings: Sequence[Finding]) -> str:
+def _hold(count: int) -> str:
+    return "holds" if count == 1 else "hold"
+
+
+def _do(count: int) -> str:
+    return f"{count:,} {'does' if count == 1 else 'do'}"
+
+
+def _all_together(findings: Sequence[Finding]) -> list[str]:
     """The numbers of verdicts after the correction over all claims, if it changes any."""
     counts = Counter(finding.verdict_adjusted for finding in findings)
     changed = any(finding.verdict != finding.verdict_adjusted for finding in findings if finding.verdict_adjusted)
-    return f" (all together: {counts[HOLDS]} hold, {counts[REFUTED]} do not)" if changed else ""
+    holds = f"{counts[HOLDS]:,} {_hold(counts[HOLDS])}"
+    refuted = f" and {_do(counts[REFUTED])} not" if counts[REFUTED] else ""
+    return [f"Judged all together, {holds}{refuted}"] if changed else []
 
 
 def _rest(comparison: Comparison) -> list[str]:

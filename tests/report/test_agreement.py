@@ -233,12 +233,12 @@ def test_a_lean_is_told_of_cells_with_a_tolerance_too(paper):
     text = writeup.to_markdown(comparison)
     assert "lean to one side?" in text
     assert "Of right protocols" not in text  # 95 % is of cells that agree by their spread
-    assert "2 of 3 cells come out within 2 %." in text
+    assert "2 of 3 cells come out. The tolerance is 2 %." in text
 
 
 def test_with_a_tolerance_that_is_given_cells_are_within_it_and_do_not_agree_by_spread(paper):
     comparison = compare(measured(paper, [0.11, 0.12, 0.10]), tolerance=5.0)
-    assert writeup.summary_line(comparison).startswith("1 of 2 cells come out within 5 points or %.")
+    assert writeup.summary_line(comparison).startswith("1 of 2 cells come out. The tolerance is 5 points or %.")
 
 
 def test_the_files_have_every_cell_and_the_reason(paper):

@@ -279,7 +279,7 @@ def test_rows_that_are_not_the_papers_are_told_and_their_cells_in_no_sum(tmp_pat
     verdicts = comparison.cells.dropna(subset=["difference"]).set_index("dataset")["verdict"]
     assert verdicts.to_dict() == {"cod-rna": "other rows", "eeg": "differs"}
     assert comparison.outside == 1
-    assert summary_line(comparison).startswith("0 of 1 cells come out within 1 point.")
+    assert summary_line(comparison).startswith("0 of 1 cells come out. The tolerance is 1 point.")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_the_text_has_cells_sums_claims_and_what_is_missing(compared):
     assert ["eeg", "1d", "RFF", "68.45±0.89", "68.70±0.89", "+0.25", "-0.59", "to", "+1.09", "reproduced"] in lines
     assert ["eeg", "RFF", "+1.91", "3.56", "1", "1", "6"] in lines  # reproduced, differs, not measured
     said = (
-        "2 of 4 cells come out within 1 point. 28 are not measured. 2 of 2 claims hold, 0 do not. "
+        "2 of 4 cells come out. The tolerance is 1 point. 28 are not measured. 2 of 2 claims hold. "
         "42 claims are not measured."
     )
     assert text.splitlines()[1] == said

@@ -76,13 +76,15 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
     sections.sort(key=lambda section: _ROLES.index(section.role))  # stable: by name within a role
     if not sections:
         raise ResultsError(f"none of {', '.join(places)} can be read: {passed_over[0]}")
+    verdicts = _verdicts(sections)
     text = render(
         "page.html",
         [vega(), own_file("tables.js") + own_file("page.js")],
         version=__version__,
         title=sections[0].title if len(sections) == 1 else "Experiments on random features",
         places=", ".join(places),
-        verdicts=_verdicts(sections),
+        said="" if len(sections) > 1 or any(tone for _, tone, *_ in verdicts) else sections[0].said or sections[0].best,
+        verdicts=verdicts,
         tiles=_tiles(sections),
         overview=_overview(sections),
         unreadable=passed_over,
@@ -122,8 +124,8 @@ _MOSTLY, _PARTLY = 0.9, 0.5  # shares of cells within tolerance, or of claims th
 
 
 def _verdicts(sections: Sequence[ExperimentSection]) -> list[tuple[str, str, str, str]]:
-    """(authors, tone, verdict, evidence) for every paper, from the experiments that reproduce it. Controls, studies and
-    searches count in no sum; the evidence mentions them at its end."""
+    """(authors, tone, verdict, evidence in sentences) for every paper, from the experiments that reproduce it.
+    Controls, studies and searches count in no sum; the evidence mentions them at its end."""
     found = []
     for paper in [*dict.fromkeys(each.short for each in references().values()), ""]:
         mine = [section for section in sections if section.paper == paper]
@@ -134,9 +136,10 @@ def _verdicts(sections: Sequence[ExperimentSection]) -> list[tuple[str, str, str
         if not mine or not (paper or counted):
             continue
         said = [f"{within:,} of {counted:,} cells within tolerance" if counted else "no cell compared"]
-        said = [", ".join([*said, *_in_no_sum(left_out)])] if counted or left_out else []
+        said = [*said, *_in_no_sum(left_out)] if counted or left_out else []
         if verdicts:
-            said.append(f"of its claims {claims[HOLDS]} hold, {claims[REFUTED]} do not, {claims[OPEN]} are open")
+            said.append(f"Of its claims {claims[HOLDS]:,} hold, and {claims[REFUTED]:,} do not")
+            said += [f"{claims[OPEN]:,} are open"] if claims[OPEN] else []
         tone, verdict = _in_words(within, counted, claims)
         if left_out[NOT_MEASURED] > counted > 0:
             verdict += ", as far as measured"
@@ -144,9 +147,9 @@ def _verdicts(sections: Sequence[ExperimentSection]) -> list[tuple[str, str, str
         kinds = Counter(section.role for section in apart if section.role)
         near, others, _ = _sums(apart)
         if apart:
-            listed = ", ".join(f"{count} {_APART[kind] if count > 1 else kind}" for kind, count in kinds.items())
-            said.append(f"apart, in no sum: {listed}" + (f" ({near:,} of {others:,} cells)" if others else ""))
-        found.append((paper or "The recorded baseline", tone, verdict, "; ".join(said)))
+            listed = ", ".join(f"{count} {_APART[kind]}" if count > 1 else f"a {kind}" for kind, count in kinds.items())
+            said.append(f"Apart, in no sum: {listed}" + (f" ({near:,} of {others:,} cells)" if others else ""))
+        found.append((paper or "The recorded baseline", tone, verdict, ". ".join(said)))
     return found
 
 

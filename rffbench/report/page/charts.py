@@ -107,8 +107,9 @@ def card(results: Results, summary: pd.DataFrame) -> str:
     legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=80, symbolLimit=6)
     color = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colors), legend=legend)
     drawn = alt.Chart(
-        rows[["n_features", "method", "mean"]], width=210, height=110, title=printable(f"{dataset}: {score.label}")
-    )
+        rows[["n_features", "method", "mean"]], width=210, height=110, title=printable(f"{dataset}: {score.label}"),
+        padding={"left": 5, "top": 5, "bottom": 5, "right": 20},  # a reader's font may be wider than Vega's
+    )  # fmt: skip
     marked = drawn.mark_point(size=20, filled=True) if alone else drawn.mark_line(strokeWidth=1.6, point={"size": 12})
     spec = marked.encode(x=x, y=y, color=color).configure_view(stroke=None).configure_title(fontWeight="normal")
     svg = vl_convert.vegalite_to_svg(spec.to_dict())

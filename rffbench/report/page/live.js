@@ -11,7 +11,8 @@ function tell(place, text) {
 
 function duration(seconds) {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800 ? `${(seconds / 3600).toFixed(1)} h` : `${Math.round(seconds / 86400)} days`;
 }
 
 function table(name, header, rows, stub) {
@@ -33,7 +34,7 @@ function partsOf(name) {
     const parts = { title: element("h2"), progress: element("progress"), told: element("p"), result: element("div"),
                     failures: element("div"), last: {} };
     parts.progress.setAttribute("aria-label", `progress of ${name}`);
-    main.append(element("section", {}, parts.title, parts.progress, parts.told, parts.result, parts.failures));
+    main.append(element("section", { className: "experiment" }, parts.title, parts.progress, parts.told, parts.result, parts.failures));
     shown.set(name, parts);
   }
   return shown.get(name);
@@ -68,6 +69,7 @@ function show(about) {
     parts.last.result = result;
     const notes = about.table ? about.table.notes : [about.problem];
     parts.result.replaceChildren(
+      ...(about.table && about.table.sentence ? [element("p", { className: "said", textContent: about.table.sentence })] : []),
       ...(about.table ? [element("h3", { textContent: "Table" }), table(`${about.name}: table`, about.table.header, about.table.rows, about.table.stub)] : []),
       ...notes.map((note) => element("p", { className: "note", textContent: note })),
     );

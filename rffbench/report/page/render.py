@@ -39,9 +39,10 @@ def render(template: str, script: Sequence[str], *, may_ask: str = "'none'", **c
 
 @functools.cache
 def templates(folder: Path) -> Environment:
-    """The templates of a folder. All text is escaped, and misleading characters are written out."""
+    """The templates of a folder, which build on document.html of this one. All text is escaped, and misleading
+    characters are written out."""
     return Environment(
-        loader=FileSystemLoader(folder), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+        loader=FileSystemLoader([folder, _HERE]), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
 

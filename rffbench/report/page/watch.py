@@ -115,7 +115,10 @@ def _read(folder: Path, marks: _Marks) -> _Experiment:
         table = folder_table(protocols)
         found.title = printable(protocols[0][1].title)
         texts = [[printable(text) for text in row] for row in [table.header, *table.rows, table.notes]]
-        found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1], "stub": table.stub}
+        found.table = {
+            "sentence": printable(table.sentence), "header": texts[0], "rows": texts[1:-1], "notes": texts[-1],
+            "stub": table.stub,
+        }  # fmt: skip
         if (sheet := failures_sheet(protocols)) is not None:
             found.failures = [[printable(cell.text) for cell in line.cells] for line in sheet.lines]
     except Exception as error:  # the page still shows the other experiments

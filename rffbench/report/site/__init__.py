@@ -20,7 +20,6 @@ from rffbench.report.site.parts import own_parts, shipped_parts
 
 try:
     from itables import options
-    from markupsafe import Markup
 
     from rffbench.report.page.render import own_file, templates
     from rffbench.report.site import board_page, dataset_page, map_page, paper_page
@@ -36,6 +35,11 @@ HERE = Path(__file__).parent
 ABOUT, VERSIONS = "site.json", "versions"
 """In the site's folder: the file that says what wrote it, and the folder of the copies that stay."""
 MADE_BY = "rffbench site"
+POLICY = (
+    "default-src 'none'; script-src 'self' file: blob:; style-src 'self' file: 'unsafe-inline'; "
+    "img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+)
+"""What a page may load: what lies in the site's folder, from disk, too."""
 
 
 @dataclass(frozen=True)
@@ -161,5 +165,6 @@ def _files(content: Content, about: dict[str, str]) -> Iterator[tuple[str, str]]
 def _render(template: str, about: dict[str, str], **context: Any) -> str:
     """A page; its links to others start from ``root``."""
     inside = template in ("map.html", "dataset.html", "paper.html")
-    pages = templates(HERE / "templates")
-    return pages.get_template(template).render(root="../" if inside else "", about=about, Markup=Markup, **context)
+    page = templates(HERE / "templates").get_template(template)
+    head = {"policy": POLICY, "version": about["version"], "scripts": ()}
+    return page.render(**head, root="../" if inside else "", about=about, **context)

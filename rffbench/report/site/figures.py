@@ -18,6 +18,8 @@ COLORS = {"better": "#0072b2", "worse": "#d55e00", "same": "#6b7280", "undecided
 """Of verdicts; each can be told from the others by the colour-blind, and is a word in the table beside."""
 OWN = "#cc79a7"
 WIDTH = 620
+WIDER = 0.8
+"""Pixels for each letter of a name, by which a reader's font may be wider than the one that Vega measures."""
 SILENT: dict[str, Any] = {"aria": False, "clip": True}
 """Of marks that the figure's words do not read out, one by one."""
 
@@ -40,7 +42,7 @@ def strips(standings: Sequence[Standing], baseline: str) -> Markup:
         alt.Chart(medians).mark_rule(strokeWidth=3, **SILENT).encode(x="low:Q", x2="high:Q", y=y, color=color),
         alt.Chart(medians).mark_point(size=70, filled=True, opacity=1).encode(x=x, y=y, color=color),
         _line(1.0),
-        height=17 * len(order),
+        names=order,
         shows=f"Median ratio of test errors over datasets, by map: "
         f"{', '.join(f'{each.method} {each.ratio:.3f}' for each in standings)}.",
     )  # fmt: skip
@@ -58,7 +60,7 @@ def by_dataset(rows: Sequence[dict[str, Any]], baseline: str) -> Markup:
         alt.Chart(table).mark_rule(strokeWidth=2, **SILENT).encode(x="low:Q", x2="high:Q", y=y, color=color),
         alt.Chart(table).mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=color),
         _line(1.0),
-        height=17 * len(order),
+        names=order,
         shows="Ratio of test errors by dataset: "
         + ", ".join(f"{row['dataset']} {row['ratio']:.3f}" for row in rows) + ".",
     )  # fmt: skip
@@ -95,12 +97,13 @@ def ranks(means: pd.Series, joined: Sequence[tuple[int, int]]) -> Markup:
     ], columns=["map", "low", "high", "bar"])  # fmt: skip
     y = alt.Y("map:N", sort=order, title=None)
     scale = alt.Scale(domain=[1, len(order)], nice=False, zero=False)
-    x = alt.X("rank:Q", title="mean rank over datasets; 1 is best", scale=scale)
+    axis = alt.Axis(tickMinStep=1)
+    x = alt.X("rank:Q", title="mean rank over datasets; 1 is best", scale=scale, axis=axis)
     return _svg(
         alt.Chart(dots).mark_rule(aria=False, color=TEXT, opacity=0.15).encode(x=alt.X("rank:Q"), x2=alt.datum(1), y=y),
         alt.Chart(bars).mark_rule(color=COLORS["worse"], strokeWidth=3).encode(x="low:Q", x2="high:Q", y=y),
         alt.Chart(dots).mark_point(size=60, filled=True, opacity=1, color=COLORS["better"]).encode(x=x, y=y),
-        height=17 * len(order),
+        names=order,
         shows="Mean ranks: " + ", ".join(f"{name} {rank:.1f}" for name, rank in means.items()) + ".",
     )
 
@@ -115,15 +118,18 @@ def _line(at: float) -> alt.Chart:
     return alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=TEXT, strokeDash=[4, 3]).encode(x="at:Q")
 
 
-def _svg(*layers: alt.Chart, height: int, shows: str) -> Markup:
-    """The layers as one SVG element that fills the page's width, with what it shows in words."""
+def _svg(*layers: alt.Chart, shows: str, names: Sequence[str] = (), height: int = 0) -> Markup:
+    """The layers as one SVG element that fills the page's width, with what it shows in words; of the ``names`` on the
+    left each has a line, or else the figure is ``height`` tall."""
     axis = {"labelColor": TEXT, "titleColor": TEXT, "gridColor": GRID, "domainColor": TEXT, "tickColor": TEXT,
             "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 220}  # fmt: skip
     legend = {"labelColor": TEXT, "titleColor": TEXT, "orient": "top", "labelFontSize": 12, "titleFontSize": 12}
     for layer in layers:
-        names = layer.data.select_dtypes(exclude="number")
-        layer.data[names.columns] = names.map(printable)  # Vega's fonts abort at a control character
-    chart = alt.layer(*layers).properties(width=WIDTH, height=height, background="transparent")
+        texts = layer.data.select_dtypes(exclude="number")
+        layer.data[texts.columns] = texts.map(printable)  # Vega's fonts abort at a control character
+    room = {"left": 5 + WIDER * max(map(len, names), default=0), "right": 5, "top": 5, "bottom": 5}
+    size = {"width": WIDTH, "height": 17 * len(names) or height}
+    chart = alt.layer(*layers).properties(**size, padding=room, background="transparent")
     spec = chart.configure_view(stroke=None).configure_axis(**axis).configure_legend(**legend).to_dict()
     drawn = vl_convert.vegalite_to_svg(spec)
     _, _, inside = drawn.partition("<svg ")

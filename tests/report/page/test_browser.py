@@ -1,6 +1,7 @@
 """The page as a reader has it, in Chromium: it sorts, filters, draws, follows a run, and asks for nothing."""
 
 import csv
+import itertools
 
 import pytest
 
@@ -12,7 +13,7 @@ from studies.board.page import sections
 from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
-from tests.helpers.browser import NEEDS_CHROMIUM
+from tests.helpers.browser import NEEDS_CHROMIUM, unreadable
 from tests.helpers.places import results_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -300,6 +301,17 @@ def test_printed_no_table_is_wider_than_the_paper(shown, name):
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
+@pytest.mark.parametrize("name", ["mine", "both", "board"])
+def test_every_text_is_whole_on_screens_and_on_paper(shown, name):
+    tab = shown(name, viewport={"width": 1280, "height": 900})
+    assert unreadable(tab.page) == []
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+    assert unreadable(tab.page) == []
+    tab.page.set_viewport_size({"width": 680, "height": 900})  # A4 within its margins
+    tab.page.emulate_media(media="print")
+    assert unreadable(tab.page) == []
+
+
 @pytest.mark.parametrize("name", ["both", "board"])
 def test_printed_everything_is_open_and_no_heading_breaks_inside_a_word(shown, name):
     tab = shown(name, viewport={"width": 700, "height": 900})
@@ -352,6 +364,24 @@ def test_hostile_names_do_nothing(shown):
     row = tab.page.locator("tbody tr").first
     row.locator("a").click()
     assert row.evaluate("each => each.matches(':target')")
+
+
+@pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])
+def test_the_page_of_a_run_says_who_leads_and_every_text_is_whole(chromium, tmp_path, context):
+    pages.write_running(tmp_path / "all" / "running")
+    pages.write(tmp_path / "all" / "mine")
+    with pages.served(tmp_path / "all") as server:
+        tab = Tab(chromium, f"http://127.0.0.1:{server.server_port}/", **context)
+        playwright.expect(tab.page.locator(".said")).to_contain_text("surrogate-RFF leads: it is", timeout=LIMIT)
+        assert unreadable(tab.page) == []
+        boxes = [each.bounding_box() for each in tab.page.locator(".experiment").all()]
+        assert [one["y"] + one["height"] <= other["y"] for one, other in itertools.pairwise(boxes)] == [True]
+        check_by_axe(tab)
+        tab.page.set_viewport_size({"width": 680, "height": 900})  # A4 within its margins
+        tab.page.emulate_media(media="print")
+        assert unreadable(tab.page) == []
+    assert tab.said == []
+    tab.context.close()
 
 
 def test_the_page_of_a_run_updates_by_itself(chromium, tmp_path):

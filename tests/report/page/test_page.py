@@ -333,10 +333,10 @@ def test_a_paper_has_a_verdict_on_top_by_what_reproduces_it_and_the_rest_is_apar
     assert verdict.one("dt").text == "Liu et al. 2020"
     (mine,) = (row for row in html.table(sheet(page, "Experiments")) if row["experiment"].text == "table3")
     counted = mine["within tolerance"].text.partition("tolerance")[0]  # the rest is shown on hover
-    assert f"{counted} cells within tolerance, {mine['in no sum'].text}; of its claims" in verdict.one("dd").text
+    assert f"{counted} cells within tolerance. {mine['in no sum'].text}. Of its claims" in verdict.one("dd").text
     assert mine["in no sum"].text == "20 not measured"
     assert "as far as measured: " in verdict.one("dd").text  # of 32 cells 12
-    assert "apart, in no sum: 1 control, 1 study, 1 search" in verdict.one("dd").text
+    assert "Apart, in no sum: a control, a study, a search" in verdict.one("dd").text
     within = next(each for each in page.one("dl", class_="tiles").all("div") if "tolerance" in each.one("dt").text)
     assert within.one("dd").text == f"{counted} reported"
     found = html.table(sheet(page, "Experiments"))
@@ -347,7 +347,7 @@ def test_a_paper_has_a_verdict_on_top_by_what_reproduces_it_and_the_rest_is_apar
 def test_a_paper_of_which_no_cell_can_be_compared_says_so(tmp_path):
     page = made(pages.write(tmp_path / "zhang", name="zhang", reference="zhang2019-lprff"))
     (verdict,) = page.one("dl", class_="verdicts").all("div")
-    assert re.fullmatch(r"not judged: no cell compared, \d+ not comparable\.", verdict.one("dd").text)
+    assert re.fullmatch(r"not judged: no cell compared. \d+ not comparable\.", verdict.one("dd").text)
 
 
 @pytest.mark.parametrize("count", [2, MOST_PROTOCOLS + 1])

@@ -5,12 +5,13 @@ import pytest
 pytest.importorskip("itables", reason="needs the extra report")
 pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
+import pandas as pd
 from playwright import sync_api as playwright
 
 from rffbench.report import site as site_module
-from rffbench.report.site import write_site
+from rffbench.report.site import figures, write_site
 from rffbench.report.site.claims import papers
-from tests.helpers.browser import NEEDS_CHROMIUM
+from tests.helpers.browser import NEEDS_CHROMIUM, unreadable
 from tests.helpers.made_up_board import made_up
 
 pytestmark = [
@@ -25,6 +26,14 @@ def folder(tmp_path_factory):
         patch.setattr(site_module, "shipped_parts", lambda: [made_up()])
         patch.setattr(site_module, "papers", lambda: papers()[:2])
         return write_site(tmp_path_factory.mktemp("site") / "board").folder
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The site of the boards that ship, with two papers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site_module, "papers", lambda: papers()[:2])
+        return write_site(tmp_path_factory.mktemp("site") / "shipped").folder
 
 
 def opened(chromium, path, **context):
@@ -61,3 +70,23 @@ def test_it_breaks_no_rule_of_axe_and_is_no_wider_than_the_screen(chromium, fold
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     found = axe.Axe().run(page, options={"preload": False}).response["violations"]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "maps/nystrom-rpcholesky.html", "datasets/letter.html"])
+def test_every_text_is_whole_on_screens_and_on_paper(chromium, shipped, name):
+    page, _ = opened(chromium, shipped / name, viewport={"width": 1280, "height": 900})
+    assert unreadable(page) == []
+    boxes = "[...document.querySelectorAll('.scroll, figure')].map((each) => each.scrollWidth - each.clientWidth)"
+    assert max(page.evaluate(boxes)) <= 0
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert unreadable(page) == []
+    page.set_viewport_size({"width": 680, "height": 900})  # A4 within its margins
+    page.emulate_media(media="print")
+    assert unreadable(page) == []
+
+
+def test_a_long_name_beside_a_figure_is_whole(chromium):
+    page = chromium.new_page()
+    drawn = figures.ranks(pd.Series({"surrogate reweighted by leverage": 1.2, "RFF": 1.8}), [])
+    page.set_content(f"<body style='font-family: sans-serif'><figure>{drawn}</figure>")
+    assert unreadable(page) == []
