@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import click
 
 from rffbench.cli.completion import complete_method
 from rffbench.cli.folders import left_out
-from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option, table_options
+from rffbench.cli.options import COUNT, FILE, POINTS, article_option, quiet_option, table_options
 from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, note_decisions, reasons_of_failures, telling_failures
@@ -58,6 +59,17 @@ PAGE = "board.html"
 @click.option("--check", type=FILE, metavar="FOLDER", help="Repeat a tenth of the trials that --save put there.")
 @click.option("--without-sandbox", is_flag=True, help="With --check: run the map even where no sandbox can be made.")
 @click.option("--nonce", metavar="TEXT", help="With --check: what draws the trials. [default: drawn now]")
+@click.option("--entries", type=FILE, metavar="FILE",
+              help="With --check: write to FILE, where it passes, which trials were repeated; the site shows "
+              "rffbench/report/board/entries.yaml.")  # fmt: skip
+@click.option("--authors", metavar="TEXT", help="With --entries: where the map's authors said that they checked it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tex", "typst", "md"]),
+    help="Print all tables for LaTeX (booktabs and graphicx), Typst or Markdown, with the rows that ship.",
+)
+@article_option
 @click.option("--results", type=FILE, default=Path("results"), show_default=True, help="The folder of results.")
 @click.option("--workers", type=COUNT, help="How many worker processes to use. [default: as many as there is room for]")
 @quiet_option
@@ -73,6 +85,10 @@ def board(
     check: Path | None,
     without_sandbox: bool,
     nonce: str | None,
+    entries: Path | None,
+    authors: str | None,
+    form: str | None,
+    columns: int,
     results: Path,
     workers: int | None,
     reading: dict[str, Any],
@@ -97,25 +113,33 @@ def board(
         raise ConfigError(f"--{next(iter(reading))} says how a file of your own is read, and goes with --data FILE")
     if nonce is not None and not check:
         raise ConfigError("--nonce draws the trials of --check, and goes with it")
+    if form not in ("tex", "typst") and columns != 2:
+        raise ConfigError("--columns goes with --format tex and typst")
+    output = _Output(form, columns)
     if check:
+        if form:
+            raise ConfigError("--format is of the board, and --check prints none")
         if ref or data or small or full or datasets or minutes is not None or save:
             raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
-        return _check(check, nonce or secrets.token_hex(8), workers, without_sandbox)
-    if without_sandbox:
-        raise ConfigError("--without-sandbox goes with --check")
+        if authors and not entries:
+            raise ConfigError("--authors goes with --entries FILE, where it is written")
+        return _check(check, nonce or secrets.token_hex(8), workers, without_sandbox, entries, authors)
+    for name, given in (("without-sandbox", without_sandbox), ("entries", entries), ("authors", authors)):
+        if given:
+            raise ConfigError(f"--{name} goes with --check")
     if anyway and not ref:
         raise ConfigError("--anyway goes with a map, ./mine.py:MyMap or a registered name")
     if ref or data:
         names = datasets.split(",") if datasets else ()
-        return _put(ref, data, reading, names, full, minutes, anyway, results, workers, save)
+        return _put(ref, data, reading, names, full, minutes, anyway, results, workers, save, output)
     if small or full or datasets or minutes is not None:
         raise ConfigError("give a map, ./mine.py:MyMap or a registered name, or --data FILE")
-    return _show(results)
+    return _show(results, output)
 
 
 def _put(
     ref: str | None, data: str | None, reading: Mapping[str, Any], datasets: Sequence[str], full: bool,
-    minutes: float | None, anyway: bool, results: Path, workers: int | None, save: Path | None,
+    minutes: float | None, anyway: bool, results: Path, workers: int | None, save: Path | None, output: _Output,
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
     from rffbench.config.grid import Grid
@@ -145,7 +169,7 @@ def _put(
     check_datasets(datasets)
     slow = 0.0
     if ref:
-        _check_map(ref, anyway)
+        _check_map(ref, anyway, output)
         slow = seconds_a_row(ref)
     if data:
         note(f"reading {data} …")
@@ -189,12 +213,14 @@ def _put(
     timed = load_results(beside) if of_cost.ok else None
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
-    is_drawn = _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE)
+    is_drawn = _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE, output)
     if save and ref:
-        name_files(save_entry(folder, beside if timed else None, ref, tables, save))
+        output.name(save_entry(folder, beside if timed else None, ref, tables, save))
     if label:
-        echo("\n".join(textwrap.wrap(verdict_of(found, label, timed), width())) + "\n")
-    _print([short_table(tables[0], label, main_size(found))] if label and is_drawn else tables)
+        output.tell("\n".join(textwrap.wrap(verdict_of(found, label, timed), width())) + "\n")
+    if label and is_drawn and not output.form:
+        tables = [short_table(tables[0], label, main_size(found))]
+    output.show(tables)
     if data:
         note(f"rffbench fit {data} also tries other kernels, and writes the model")
     if summary.failed or summary.unavailable:
@@ -267,7 +293,7 @@ def _try_twice(experiment: Experiment, folder: Path, ref: str, done: Container[s
         return
 
 
-def _check_map(ref: str, anyway: bool) -> None:
+def _check_map(ref: str, anyway: bool, output: _Output) -> None:
     """Check the map; ConfigError where a check fails, ``anyway`` only where its scores depend on that check."""
     from rffbench.config.values import check_registered_map
     from rffbench.features.checks import check_map
@@ -280,7 +306,7 @@ def _check_map(ref: str, anyway: bool) -> None:
     checks = list(check_map(ref))
     failed = [check.name for check in checks if check.ok is False]
     if failed:
-        print_checks(checks)
+        print_checks(checks, output.tell)
     if spoilt := [name for name in failed if name in SPOILING]:
         raise ConfigError(f"{ref}: the check {spoilt[0]} failed, which scores depend on; nothing was run")
     if failed and not anyway:
@@ -310,12 +336,29 @@ def _run(
         )  # fmt: skip
 
 
-def _print(tables: Sequence[Table]) -> None:
-    for table in tables:
-        echo(table.to_text(width()) + "\n")
+@dataclass(frozen=True)
+class _Output:
+    """How tables are printed: for a terminal, or set as ``form`` across so many ``columns`` of an article. The set ones
+    are alone on standard output."""
+
+    form: str | None
+    columns: int
+
+    def tell(self, text: str) -> None:
+        (note if self.form else echo)(text)
+
+    def name(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self.tell(f"wrote {path}")
+
+    def show(self, tables: Sequence[Table]) -> None:
+        from rffbench.report import set_table
+
+        for table in tables:
+            echo(set_table(table, self.form, self.columns) if self.form else table.to_text(width()) + "\n")
 
 
-def _show(results: Path) -> int:
+def _show(results: Path, output: _Output) -> int:
     """The board's first tables, which ship with the package; then the gains of your own run of the board, which get a
     page, too, or without one those that ship. The status is 1 if anything of it cannot be read."""
     from rffbench.execution.places import folder_of
@@ -323,10 +366,10 @@ def _show(results: Path) -> int:
     from rffbench.report.board.page import own_sections
     from rffbench.report.frame import load_results
 
-    _print(first_tables())
+    output.show(first_tables())
     folder, beside = folder_of(results, "board"), folder_of(results, "board-seconds")
     if not folder.exists():
-        _print(shipped_tables())
+        output.show(shipped_tables())
         return 0
     with left_out() as told:
         found, timed = load_results(folder), None
@@ -335,33 +378,38 @@ def _show(results: Path) -> int:
         except RffbenchError as error:
             warnings.warn(f"left out: {error}", LeftOut, stacklevel=1)
     tables = run_tables(found, timed)
-    echo(f"The tables above ship with rffbench; those below are of your own run, {folder}.\n")
-    _print(tables)
-    _write_page(found.title, own_sections(tables, found, timed), folder / PAGE)
+    output.tell(f"The tables above ship with rffbench; those below are of your own run, {folder}.\n")
+    output.show(tables)
+    _write_page(found.title, own_sections(tables, found, timed), folder / PAGE, output)
     return 1 if told else 0
 
 
-def _write_page(title: str, parts: Sequence[Section], path: Path) -> bool:
+def _write_page(title: str, parts: Sequence[Section], path: Path, output: _Output) -> bool:
     """Write the page; without what draws pages, say so. Whether it was written."""
     from rffbench.report.board.page import write_html
 
     try:
-        name_files([write_html(title, parts, path)])
+        output.name([write_html(title, parts, path)])
     except ConfigError as error:
         note(f"no page was written: {error}")
         return False
     return True
 
 
-def _check(folder: Path, nonce: str, workers: int | None, without_sandbox: bool) -> int:
+def _check(
+    folder: Path, nonce: str, workers: int | None, without_sandbox: bool, entries: Path | None, authors: str | None
+) -> int:
     """Repeat some trials of a submission, and hold their scores against those in the folder, and the card's gains
-    against its trials. The map runs in a sandbox, and nothing of it is imported here."""
+    against its trials. The map runs in a sandbox, and nothing of it is imported here. Where it passes, the file
+    ``entries`` gets which trials were repeated, and what its ``authors`` said."""
     from rffbench.data import ensure
     from rffbench.execution.log import latest, read_rows
     from rffbench.execution.sandbox import sandbox, shows
     from rffbench.execution.sandbox_map import command_of, described, stand_in
+    from rffbench.report.board.entries import read_entries, write_entry
     from rffbench.report.board.submission import (
         check_table,
+        checked_entry,
         differences,
         drawn,
         other_gains,
@@ -371,6 +419,8 @@ def _check(folder: Path, nonce: str, workers: int | None, without_sandbox: bool)
     )
 
     submission = read_submission(folder)
+    if entries and entries.exists():
+        read_entries(entries)  # an error is told now, not after the trials
     kind = None if without_sandbox else sandbox()
     if without_sandbox:
         note("no sandbox: the map runs as a process of yours, and can use your network and your files")
@@ -408,5 +458,8 @@ def _check(folder: Path, nonce: str, workers: int | None, without_sandbox: bool)
     other = other_gains(submission)
     echo(check_table(submission, rows, found, other).to_text(width()))
     why = verdict(submission, rows, keys, found, other)
+    if entries and not why:
+        write_entry(entries, *checked_entry(submission, len(rows), nonce, authors))
+        name_files([entries])
     echo(f"refused: {why}" if why else "passed: the repeated trials have the folder's scores, and the card their gains")
     return 1 if why else 0

@@ -30,6 +30,11 @@ json_option = click.option(
     help="Write the result as JSON into FILE; without FILE, print only the JSON.",
 )  # fmt: skip
 
+article_option = click.option(
+    "--columns", type=click.IntRange(1, 2), default=2, show_default=True,
+    help="How many columns of an article it is set across, in tex and typst.",
+)  # fmt: skip
+
 
 def column(text: str) -> str | int:
     """A column: its number, if it is one, or its name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,11 +88,12 @@ def check_kernel(kernel: str) -> int:
     return print_checks(check_kernel(kernel))
 
 
-def print_checks(checks: Iterable[Check]) -> int:
+def print_checks(checks: Iterable[Check], tell: Callable[[str], None] = echo) -> int:
+    """A line for each check, by ``tell``; 1 if one failed."""
     failed = 0
     for check in checks:
         failed += check.ok is False
-        echo(f"{'-' if check.ok is None else 'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
+        tell(f"{'-' if check.ok is None else 'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
     return 1 if failed else 0
 
 

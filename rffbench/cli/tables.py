@@ -9,7 +9,7 @@ import click
 
 from rffbench.cli.completion import complete_metric
 from rffbench.cli.folders import if_writable, in_every
-from rffbench.cli.options import FILE, POINTS, json_option, quiet_option
+from rffbench.cli.options import FILE, POINTS, article_option, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, width, write_json
 from rffbench.io.files import named
 
@@ -90,13 +90,7 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
     type=click.Choice(["tex", "typst", "csv", "md"]),
     help="Print the table for LaTeX (booktabs and graphicx), Typst, a spreadsheet or Markdown.",
 )
-@click.option(
-    "--columns",
-    type=click.IntRange(1, 2),
-    default=2,
-    show_default=True,
-    help="How many columns of an article it is set across, in tex and typst.",
-)
+@article_option
 @click.option("--metric", metavar="NAME", shell_complete=complete_metric,
               help="time, memory, columns, or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
 @click.option("--at-seconds", type=POINTS, metavar="T",

@@ -92,11 +92,15 @@ _ACCENTS = {  # combining marks: the command in text, and over mathematics
 }
 
 
+_MINUS = re.compile(r"(?<![\w-])-(?=\d)")  # not that of 2026-11-29, nor of 1e-3
+
+
 def tex(text: str) -> str:
     """The text in LaTeX for every engine without a package: Greek letters and signs in mathematics, accents as
-    commands. A letter of another script, which LaTeX's fonts lack, becomes its code, ``[U+4E2D]``."""
+    commands, the hyphen before a number as a minus. A letter of another script, which LaTeX's fonts lack, becomes its
+    code, ``[U+4E2D]``."""
     found: list[str] = []
-    for character in text:
+    for character in _MINUS.sub("−", text):
         if character in _ACCENTS and found:
             found.append(_accented(found.pop(), character))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from rffbench.report.escape import tex, typst
 from rffbench.report.text_table import Table, in_bold, side_by_side
@@ -102,12 +103,13 @@ def _floats(table: Table, columns: int) -> Iterator[list[_Block]]:
     room = _WIDTHS[columns] * _SIZE / _SMALLEST
     parts = side_by_side(widths[first:], table.stub - first, room, _GAP)
     notes = sum(map(len, table.notes)) * _LETTER * _SIZE / _WIDTHS[columns]
-    most, a_name = max(_LINES - notes, _LINES / 2), 1 + _SPACE + apart
+    spaced = apart or any(row[0] == above[0] for above, row in pairwise(table.rows))
+    most, a_name = max(_LINES - notes, _LINES / 2), 1 + _SPACE * spaced + apart
     a_page = max(int(most / (_RULES + a_name)), 1)  # blocks of a row each
     for start in range(0, len(parts), a_page):
         here = parts[start : start + a_page]
         for rows in _pages(table.rows, most / len(here), a_name):
-            yield [_block(table, [first + column for column in part], rows, apart) for part in here]
+            yield [_block(table, [first + column for column in part], rows, apart, spaced) for part in here]
 
 
 def _pages(rows: list[list[str]], most: float, new_name: float) -> Iterator[range]:
@@ -124,13 +126,13 @@ def _pages(rows: list[list[str]], most: float, new_name: float) -> Iterator[rang
     yield range(start, len(rows))
 
 
-def _block(table: Table, columns: list[int], rows: range, apart: bool) -> _Block:
+def _block(table: Table, columns: list[int], rows: range, apart: bool, spaced: bool) -> _Block:
     block = _Block([table.header[column] for column in columns])
     above = None
     for row in rows:
         name = table.rows[row][0]
         if name != above:
-            block.lines += [*([None] if block.lines else []), *([name] if apart else [])]
+            block.lines += [*([None] if block.lines and spaced else []), *([name] if apart else [])]
         shown = ["" if column == 0 and name == above else table.rows[row][column] for column in columns]
         block.lines.append([(cell, (row, column) in table.best) for cell, column in zip(shown, columns, strict=True)])
         above = name

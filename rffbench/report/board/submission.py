@@ -16,6 +16,7 @@ import re
 import tempfile
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from rffbench.execution.log import cell, line_of, log_files, read_rows
 from rffbench.execution.row import Row
 from rffbench.io import files, yamlfile
 from rffbench.plugins import ownfile
+from rffbench.report.board.entries import NO, Checked
 from rffbench.report.board.entry import BASELINE, PLANS_FULL, board_config, cost_of, fitting, label_of
 from rffbench.report.board.own_tables import map_tables
 from rffbench.report.frame import Results, load_results
@@ -410,6 +412,14 @@ def check_table(
         table.notes.append(f"{submission.missing} trials of its config are not in the folder.")
     table.notes += [f"{each}." for each in other]
     return table
+
+
+def checked_entry(submission: Submission, repeated: int, nonce: str, authors: str | None = None) -> tuple[str, Checked]:
+    """The map's label, and what a check that passed says of it: when how many trials were repeated, and where its
+    ``authors`` said that they checked it."""
+    today = datetime.now(UTC).date().isoformat()
+    said = f"{repeated} of {len(submission.rows)} trials on {today}, drawn by --nonce {nonce}"
+    return label_of(submission.ref), Checked(repeated=said, authors=authors or NO, sha256=submission.card["sha256"])
 
 
 def verdict(submission: Submission, again: Sequence[Row], keys: Sequence[str], found: Sequence[Difference],

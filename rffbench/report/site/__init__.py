@@ -14,6 +14,7 @@ from rffbench import __version__
 from rffbench.errors import ConfigError, amount
 from rffbench.execution.environment import git_commit
 from rffbench.io import files
+from rffbench.report.board.entries import read_entries
 from rffbench.report.site.claims import papers
 from rffbench.report.site.export import tables
 from rffbench.report.site.parts import own_parts, shipped_parts
@@ -23,7 +24,7 @@ try:
 
     from rffbench.report.page.render import own_file, templates
     from rffbench.report.site import board_page, dataset_page, map_page, paper_page
-    from rffbench.report.site.content import RFF, Content, checked
+    from rffbench.report.site.content import RFF, Content
 except ImportError as error:
     raise ConfigError(
         f"the site needs altair, itables, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"
@@ -59,7 +60,7 @@ def write_site(folder: Path, own: Sequence[Path] = (), *, keep: bool = False) ->
     """
     _check(folder)
     shipped = shipped_parts()
-    content = Content([*shipped, *own_parts(own, [part.name for part in shipped])], papers(), checked())
+    content = Content([*shipped, *own_parts(own, [part.name for part in shipped])], papers(), read_entries())
     about = {"made_by": MADE_BY, "version": __version__, "commit": git_commit() or "unknown"}
     made = dict(_files(content, about))
     _clear(folder)

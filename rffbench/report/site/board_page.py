@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.io.text import first_of, plural
+from rffbench.report.board.entries import NO
 from rffbench.report.figures.critical_difference import joined_runs
 from rffbench.report.page.render import packed
 from rffbench.report.site import figures
@@ -106,7 +107,7 @@ def standing_table(content: Content, part: Part) -> Table:
             known = at is not None and part.is_map(each.method)
             row += [number(at.ratio) if at else Cell(NOT_RUN), interval(at.low, at.high) if at else Cell(NOT_RUN),
                     Cell(at.verdict if known and at else NOT_RUN)]  # fmt: skip
-        rows.append([*row, Cell(who.repeated), Cell(who.authors)])
+        rows.append([*row, *(Cell(NO if said == NO else "yes") for said in (who.repeated, who.authors))])
     heads = [f"{part.columns:,} columns", *(HEADS[of] for of in views if of != "columns")]
     header = [
         "map",

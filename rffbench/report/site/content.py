@@ -7,19 +7,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, RootModel
 
 from rffbench.config.catalogue import maps
-from rffbench.io import yamlfile
+from rffbench.report.board.entries import Checked
 from rffbench.report.site.claims import OfPaper
 from rffbench.report.site.parts import COSTS, Part
 from rffbench.report.site.standing import View, at_columns, at_equal_cost, with_ratios
 
-ENTRIES = Path(__file__).with_name("entries.yaml")
 RFF = "random Fourier features"
 """The baseline, in sentences."""
 WORDS = {
@@ -29,18 +26,6 @@ WORDS = {
     "undecided": f"not shown to differ from {RFF}",
 }
 BUDGETS = {"columns": "with as many columns", "fit": "for the same seconds", "memory": "in the same memory"}
-
-
-class Checked(BaseModel):
-    """Who has looked at an entry: when its trials were repeated, and where its authors said that they checked it."""
-
-    model_config = ConfigDict(extra="forbid")
-    repeated: str = "no"
-    authors: str = "no"
-
-
-class _Entries(RootModel[dict[str, Checked]]):
-    pass
 
 
 @dataclass(frozen=True)
@@ -116,12 +101,9 @@ class Content:
         return [part for part in found if part.is_own or part is first]
 
     def who_checked(self, label: str, part: Part) -> Checked:
-        return Checked() if part.is_own else self.checked.get(label, Checked())
-
-
-def checked() -> dict[str, Checked]:
-    """Who has looked at the entries that ship."""
-    return yamlfile.load(ENTRIES, _Entries).root
+        """Who has looked at an entry; of own results only if they are of the map's file that was looked at."""
+        entry = self.checked.get(label, Checked())
+        return entry if entry.sha256 == part.sources.get(label, "") else Checked()
 
 
 def _free(name: str, taken: set[str]) -> str:

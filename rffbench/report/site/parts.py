@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import pandas as pd
 
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
+from rffbench.execution.log import each_row
 from rffbench.execution.places import experiment_folders
 from rffbench.report.board.shipped import COLUMNS, SHIPPED, protocol, read_shipped
 from rffbench.report.frame import Results, find_card, load_results
@@ -30,7 +31,8 @@ class Part:
 
     ``rows`` has dataset, n_features, method, trial, loss (NaN of a trial that failed), failed, and ``fit`` and
     ``memory``, ratios to the baseline's with `COLUMNS` columns, where they are known. ``maps`` has for each label the
-    name and the parameters of its feature map; ``seconds`` the measured seconds of own trials.
+    name and the parameters of its feature map; ``seconds`` the measured seconds of own trials; ``sources`` by label the
+    SHA-256 of the file of a map of one's own.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Part:
     is_of_board: bool = True
     """Whether the rows were measured by the protocol of a board that ships."""
     seconds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def baseline(self) -> str:
@@ -114,7 +117,9 @@ def _own(name: str, results: Results, is_of_board: bool) -> Part:
             ratios = cost_ratios(costs, part.columns, part.baseline).rename(of)
             rows = rows.join(ratios, on=["dataset", "method", "n_features"])
     seconds = trials[[*CELL]].assign(train_s=trials["feature_s"] + trials["fit_s"], predict_s=trials["predict_s"])
-    return Part(name, results.title, rows, dict(results.config), maps, True, is_of_board, seconds)
+    log = each_row(results.folder / "trials.jsonl", lambda _: None)
+    sources = {row["method"]: row["source"] for row in log if row.get("source")}
+    return Part(name, results.title, rows, dict(results.config), maps, True, is_of_board, seconds, sources)
 
 
 def _maps(config: dict[str, Any]) -> dict[str, dict[str, Any]]:

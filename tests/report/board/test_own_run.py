@@ -1,15 +1,17 @@
 """A run of your own map beside RFF: its messages, and its errors."""
 
 import json
+import re
 import time
 
 import pytest
 from click.testing import CliRunner
 
 from rffbench.cli import cli
-from rffbench.config.loading import experiment_of
+from rffbench.config.loading import experiment_of, load_experiment
 from rffbench.errors import ConfigError
 from rffbench.report.board import entry, own_tables
+from rffbench.report.escape import tex
 from rffbench.stats.gain import Reference
 from tests.helpers.own_map import MINE
 
@@ -85,6 +87,28 @@ def test_a_map_that_gives_the_same_numbers_is_tried_twice_once(small):
     assert "breast-cancer D=8 Mine trial 0: the cheapest trial of Mine there, twice" in first.output
     assert "twice" not in second.output
     assert len(rows(small)) == 8
+
+
+@pytest.mark.slow
+def test_set_for_an_article_all_tables_have_the_own_map_among_those_that_ship_and_nothing_else_is_printed(small):
+    (small / "mine.py").write_text(MINE)
+    done = board("--format", "tex", "--columns", "1")
+    assert (done.exception, done.return_value) == (None, 0), done.output
+    assert re.fullmatch(r"(?s)(?:% needs .*?\\begin\{table\}.*?\\end\{table\}\s+)+", done.stdout)
+    assert re.search(r"^8 & RFF |^8 & Mine", done.stdout, re.MULTILINE)
+    assert re.search(r"^Mine (is|has) ", done.stderr, re.MULTILINE)
+    assert "wrote " in done.stderr
+
+
+def test_the_board_that_ships_is_set_with_every_map(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["board", "--format", "tex"], standalone_mode=False)
+    assert done.return_value == 0
+    assert done.stdout.startswith("% needs ")
+    maps = [label for label, each in load_experiment("board").methods.items() if each.features != "none"]
+    assert [label for label in maps if tex(label) not in done.stdout] == []
+    wrong = CliRunner().invoke(cli, ["board", "--format", "md", "--columns", "1"], standalone_mode=False)
+    assert "--columns goes with --format tex and typst" in str(wrong.exception)
 
 
 @pytest.mark.slow

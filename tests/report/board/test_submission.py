@@ -3,7 +3,9 @@
 import contextlib
 import hashlib
 import os
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,13 @@ from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.io import yamlfile
 from rffbench.report.board import submission
+from rffbench.report.board.entries import Checked, read_entries, write_entry
 from rffbench.report.board.entry import cost_of, own_map
 from rffbench.report.board.own_tables import map_tables
 from rffbench.report.board.submission import (
     Submission,
     check_table,
+    checked_entry,
     differences,
     drawn,
     other_gains,
@@ -188,6 +192,36 @@ def test_a_log_that_cannot_be_read_is_told_as_such(folder, content, why):
         path.write_bytes(content)
     with pytest.raises(ResultsError, match=rf"trials.jsonl.*{why}"):
         read_submission(folder)
+
+
+def test_a_check_that_passed_is_written_and_the_site_knows_that_file_of_the_map_alone(folder, tmp_path):
+    pytest.importorskip("itables", reason="needs the extra report")
+    from rffbench.report.site.content import Content
+    from rffbench.report.site.parts import own_parts, shipped_parts
+
+    file = tmp_path / "entries.yaml"
+    file.write_text("# Who has looked.\n{}\n")
+    found = read_submission(folder)
+    write_entry(file, *checked_entry(found, 4, "abc", "a letter of theirs"))
+    write_entry(file, *checked_entry(found, 5, "def"))
+    assert file.read_text().startswith("# Who has looked.\nMine:")
+    entry = read_entries(file)["Mine"]
+    assert entry.authors == "a letter of theirs"
+    assert re.fullmatch(rf"5 of {len(found.rows)} trials on \d{{4}}-\d\d-\d\d, drawn by --nonce def", entry.repeated)
+    (part,) = own_parts([folder])
+    content = Content([part], [], read_entries(file))
+    assert content.who_checked("Mine", part) == entry
+    assert content.who_checked("RFF", part) == Checked()
+    assert content.who_checked("Mine", replace(part, sources={"Mine": "0" * 64})) == Checked()
+    (shipped, *_) = shipped_parts()  # a map of the package that has the same label is another one
+    assert Content([shipped], [], {"QMC": entry}).who_checked("QMC", shipped) == Checked()
+
+
+def test_options_of_a_check_need_one(folder):
+    alone = CliRunner().invoke(cli, ["board", "--entries", "entries.yaml"], standalone_mode=False)
+    assert "--entries goes with --check" in str(alone.exception)
+    nowhere = CliRunner().invoke(cli, ["board", "--check", str(folder), "--authors", "a"], standalone_mode=False)
+    assert "--authors goes with --entries FILE" in str(nowhere.exception)
 
 
 def test_the_card_has_the_gains_of_the_own_map_and_a_check_recomputes_them(folder):
@@ -476,5 +510,6 @@ def test_the_scores_that_a_map_has_pass(tmp_path, rffbench, without):
         **DATA,
     )
     words = ["board", "--check", "saved", *(["--without-sandbox"] if without else [])]
-    checked = rffbench(*words, limit=500, **DATA)
+    checked = rffbench(*words, "--entries", "entries.yaml", limit=500, **DATA)
     assert (checked.returncode, checked.stdout.splitlines()[-1][:7]) == (0, "passed:")
+    assert " trials on " in read_entries(tmp_path / "entries.yaml")["Mine"].repeated

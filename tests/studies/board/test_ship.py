@@ -10,7 +10,6 @@ from rffbench.stats import CELL, at_cost, losses
 from studies.board import ship
 from studies.board.registered import COLUMNS
 from studies.board.standing import load_board
-from studies.board.tables import first_lines, verdicts
 from tests.helpers.places import results_of
 
 
@@ -31,7 +30,7 @@ def test_the_rows_of_the_board_ship_too():
     expected = losses(results.trials).reset_index(drop=True)
     pd.testing.assert_frame_equal(rows.drop(columns=["fit", "memory"]), expected, check_dtype=False)
     of_board = load_board(results_of("board").parent)
-    assert read_tables(FIRST_TABLES) == [first_lines(of_board), verdicts(of_board)], "python -m studies.board.ship"
+    assert read_tables(FIRST_TABLES) == ship.first_tables(of_board), "python -m studies.board.ship"
     for of in ("fit", "memory"):
         costs = rows[[*CELL, of]].rename(columns={of: "cost"}).dropna()
         from_rows = at_cost(rows, costs, of_board.known, COLUMNS)
