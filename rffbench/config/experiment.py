@@ -111,8 +111,8 @@ class Experiment(Strict):
     ] = Field(
         default={DEFAULT: ["none"]},
         description="none, impute-median, impute-most-frequent, onehot, minmax, minmax-symmetric, max-abs, from-zero, "
-        "largest, standard-all, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, "
-        "sample-l2; or a list of them, in order; or a mapping from dataset (or default) to these.",
+        "largest, standard-all, standard, clip, quantile, sample-minmax, sample-minmax01, sample-standard, "
+        "sample-mapstd, sample-l2; or a list of them, in order; or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Annotated[
         dict[str, Literal["train", "all", "parts"]],

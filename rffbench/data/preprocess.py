@@ -16,6 +16,9 @@ Column steps are fitted on rows; sample steps (``sample-…``) scale each row by
   fitted rows (as images often are); a constant becomes 0
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column is clipped to its 0.1 % and 99.9 % quantiles
+- ``quantile``: each value becomes its place in its column, from 0 of the smallest to 1 of the largest: piecewise linear
+  between the 0 %, 0.1 %, …, 100 % quantiles of the fitted rows, or the middle of several equal ones; a constant column
+  becomes 0
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays (as MATLAB's mapminmax with an n×d matrix)
 - ``sample-minmax01``: each row to [0, 1]; a constant row stays
 - ``sample-standard``: each row to mean 0, standard deviation 1 (d in the divisor); a constant row becomes 0
@@ -37,6 +40,7 @@ from rffbench.errors import ConfigError, unknown
 from rffbench.linalg.centring import origin_of
 
 FAR = 100.0  # standard deviations from 0: a column's squares lose four digits. Nearer columns are as they always were
+PLACES = 1001  # quantiles between which ``quantile`` is linear
 CLIPPED = 0.001  # the share of a column's values that ``clip`` changes, at either end
 QUANTILE_VALUES = 1 << 25  # values in memory at once to find quantiles: 256 MB
 
@@ -179,20 +183,44 @@ class StandardAll(Standard):
         super().fit(lambda: (X.reshape(-1, 1) for X in blocks()))  # views or copies, which may be overwritten
 
 
+def _quantiles(blocks: Blocks, shares: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The quantiles of each column, (shares, d)."""
+    n, d = 0, 0
+    for X in blocks():
+        n, d = n + len(X), X.shape[1]
+    found, columns = np.empty((len(shares), d)), max(1, QUANTILE_VALUES // n)
+    for start in range(0, d, columns):  # each pass handles as many columns as memory allows
+        some = slice(start, min(start + columns, d))
+        values = np.concatenate([X[:, some].copy() for X in blocks()])
+        found[:, some] = np.quantile(values, shares, axis=0)
+    return found
+
+
 class Clip:
     def fit(self, blocks: Blocks) -> None:
-        n, d = 0, 0
-        for X in blocks():
-            n, d = n + len(X), X.shape[1]
-        self.low, self.high = np.empty(d), np.empty(d)
-        columns = max(1, QUANTILE_VALUES // n)
-        for start in range(0, d, columns):  # each pass handles as many columns as memory allows
-            some = slice(start, min(start + columns, d))
-            values = np.concatenate([X[:, some].copy() for X in blocks()])
-            self.low[some], self.high[some] = np.quantile(values, [CLIPPED, 1 - CLIPPED], axis=0)
+        self.low, self.high = _quantiles(blocks, [CLIPPED, 1 - CLIPPED])
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         return np.clip(X, self.low, self.high, out=X)
+
+
+class Quantile:
+    """As scikit-learn's QuantileTransformer of 1,001 quantiles, but for constant columns."""
+
+    def fit(self, blocks: Blocks) -> None:
+        self.places = np.linspace(0, 1, PLACES)
+        self.at = np.maximum.accumulate(_quantiles(blocks, self.places))  # rounding may put one before the last
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        for j, at in enumerate(self.at.T):
+            if at[0] == at[-1]:
+                X[:, j] = 0
+                continue
+            x = X[:, j].copy()
+            from_below, from_above = np.interp(x, at, self.places), np.interp(-x, -at[::-1], self.places)
+            X[:, j] = (from_below + 1 - from_above) / 2
+            X[x <= at[0], j], X[x >= at[-1], j] = 0, 1
+        return X
 
 
 class _Samples:
@@ -243,6 +271,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "standard-all": StandardAll,
     "standard": Standard,
     "clip": Clip,
+    "quantile": Quantile,
     "sample-minmax": SampleMinMax,
     "sample-minmax01": partial(SampleMinMax, lowest=0.0),
     "sample-standard": SampleStandard,

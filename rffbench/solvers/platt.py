@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+
+Calibrate = Literal["platt"] | None
+"""The parameter ``calibrate`` of solvers without probabilities: how a trial finds them from held-out rows' scores."""
 
 
 def by_class(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -111,12 +111,13 @@ class FittedTrial:
         return flaws.with_flawed_scores(self.spec.flaws, predicted, found, np.asarray(self.problem.labels))
 
     def _calibrated(self) -> Callable[[NDArray], NDArray[np.float64]]:
-        """Platt's sigmoid for the solver's scores. The solver is fitted again, with the λ that it chose, without the
-        last fifth of the training rows, and the sigmoid to its scores of these. The row's seconds do not include
-        this."""
+        """Platt's sigmoid for the solver's scores. The solver is fitted again, with the λ that it chose if it did,
+        without the last fifth of the training rows, and the sigmoid to its scores of these. The row's seconds do not
+        include this."""
         problem, X, y = self.problem, self.X, np.asarray(self.problem.split.y_train)
         kept = len(y) - held_out_rows(CALIBRATED_ON, len(y))
-        chosen = replace(self.spec, solver={**self.spec.solver, "lambda": [self.solver.alpha_]})
+        lambda_ = declared(self.solver, "alpha_")
+        chosen = replace(self.spec, solver=self.spec.solver | ({} if lambda_ is None else {"lambda": [lambda_]}))
         again = problem.solver(chosen, problem.features(self.spec)).fit(X.part(slice(0, kept)), y[:kept])
         return platt(by_class(again.decision_function(X.part(slice(kept, len(y))))), y[kept:, None] == problem.labels)
 

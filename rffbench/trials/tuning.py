@@ -49,7 +49,7 @@ class Choice:
         """The choice of a trial whose row is in a log."""
         metrics, timing, edge = row["metrics"], row["timing"], row.get("edges", {}).get(TIMES_MEDIAN)
         found = metrics["gamma"], metrics[TIMES_MEDIAN], row["lambda"], timing["bandwidth_s"], timing.get("contended")
-        return cls(*found, edge)
+        return cls(*found, edge, metrics.get("cv_error") if row["lambda"] is None else None)
 
 
 def tuning_spec(spec: TrialSpec) -> TrialSpec:
@@ -100,7 +100,7 @@ def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
     metrics, grid = {"gamma": choice.gamma}, "gamma"
     if choice.times is not None:
         metrics, grid = {**metrics, TIMES_MEDIAN: choice.times}, TIMES_MEDIAN
-    elif choice.error is not None:
+    if choice.error is not None and choice.lambda_ is None:  # else it is that of the solver's own cross-validation
         metrics["cv_error"] = choice.error
     return replace(
         result, metrics=result.metrics | metrics,

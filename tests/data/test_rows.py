@@ -133,9 +133,22 @@ def test_a_step_agrees_with_scikit_learn_whatever_the_blocks(name, block):
         assert (scaled[:, 3] == 0).all()
 
 
+@pytest.mark.parametrize("block", [100, 3000])
+def test_places_among_quantiles_are_scikit_learn_s(block):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_cauchy(3000), rng.integers(4, size=3000), rng.normal(1e9, 1, 3000)]).astype(float)
+    new = np.vstack([X[:50], [[-1e9, -1, 0.0], [1e9, 9, 2e9], [0.3, 1.5, 1e9]]])
+    step = Preprocessor(["quantile"]).fit(lambda: (X[i : i + block].copy() for i in range(0, 3000, block)))
+    theirs = reference.QuantileTransformer(n_quantiles=1001, subsample=None).fit(X)
+    found = new.copy()
+    step.apply(found)
+    np.testing.assert_allclose(found, theirs.transform(new), atol=1e-9)
+    assert 0 <= found.min() < found.max() <= 1
+
+
 def test_a_constant_column_is_zero_on_rows_it_was_not_fitted_on():
     train, test = np.full((5, 1), 0.1), np.array([[0.1], [7.0]])
-    for name in ("minmax", "standard"):
+    for name in ("minmax", "standard", "quantile"):
         scaled = test.copy()
         Preprocessor([name]).fit(lambda: iter([train.copy()])).apply(scaled)
         assert (scaled == 0).all()

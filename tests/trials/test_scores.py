@@ -203,6 +203,20 @@ def test_a_config_asks_for_scores_and_ridge_has_probabilities_by_platt(tmp_path)
     np.testing.assert_array_equal(plain["accuracy"], ridge["accuracy"])
 
 
+@pytest.mark.parametrize("solver", ["linear-svm", "kernel-svm"])
+def test_machines_have_probabilities_by_platt(solver, tmp_path):
+    features = {"features": "none", "n_features": [1]} if solver == "kernel-svm" else {"features": "fourier"}
+    found = run(
+        tmp_path, methods={"machine": features}, solver={"name": solver, "C": 10.0, "calibrate": "platt"},
+        kernel={"name": "gaussian", "sigma": {"times_median": [0.5, 1], "columns": 16, "rows": 100}},
+    ).trials  # fmt: skip
+    assert found["status"].eq("ok").all()
+    assert found["log_loss"].between(0.02, 0.3).all()
+    assert found["auc"].between(0.97, 1).all()
+    # What the choice of σ has seen on its folds: by it a study may choose C.
+    assert found["cv_error"].between(0, 0.2).all()
+
+
 def test_several_classes_and_values_have_their_scores(tmp_path):
     letters = run(tmp_path, datasets=["digits"], n_features=[8]).trials
     assert letters["auc"].between(0.5, 1).all()
@@ -253,7 +267,10 @@ def test_the_deviations_are_those_of_a_new_y():
             {"solver": {"name": "ridge"}},
             "log_loss needs probabilities, which the solver ridge does not give; write calibrate: platt",
         ),
-        ({"solver": {"name": "linear-svm"}}, "log_loss needs probabilities, which the solver linear-svm does not give"),
+        (
+            {"solver": {"name": "linear-svm"}},
+            "log_loss needs probabilities, which the solver linear-svm does not give; write calibrate: platt",
+        ),
         (
             {"datasets": ["synthetic-regression"], "scores": ["mae"]},
             "must be null for regression, which has no probabilities",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rffbench.arguments.parameters import WrongParameter, check_choice
 from rffbench.plugins.parts import SolverServes, serves
+from rffbench.solvers.platt import Calibrate
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
 from rffbench.solvers.ridge.partitioned import PartitionedRidgeClassifierCV, PartitionedRidgeCV
 from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Method, RidgeScale, Scoring, check_scoring
@@ -25,7 +26,7 @@ def make_ridge(
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n",
     center: Center = True, scoring: Scoring = None, path: bool = False, blocks: Blocks = None,
     class_weight: Balanced = None, method: Method | None = None,
-    calibrate: Literal["platt"] | None = None, partitions: int | None = None,
+    calibrate: Calibrate = None, partitions: int | None = None,
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
     """Ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation.
 

@@ -20,6 +20,7 @@ from rffbench.kernels.own import OwnKernel
 from rffbench.linalg.kernel_rows import kernel_product
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, checked_rows, read_rows
+from rffbench.solvers.platt import Calibrate
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
 from rffbench.solvers.svm.libraries import heard, load, warn_of_libsvm
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
@@ -256,12 +257,13 @@ def _load_libsvm() -> Any:
     SolverServes(
         uses="kernel rows", tasks=("classification",), iterative=True, cost=f"{USUAL_STEPS}*c*n**1.5*d**0.5",
         libraries=("LIBSVM",), source="Chang and Lin, ACM TIST 2011",
-    )
+    ),
+    later=("calibrate",),
 )  # fmt: skip
 def make_kernel_svm(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,
     loss: Loss = "squared-hinge", C: float = 1.0, bias: bool = True, tolerance: float = 1e-3,
-    cache: int | str = "200MB",
+    cache: int | str = "200MB", calibrate: Calibrate = None,
 ) -> KernelSVM:  # fmt: skip
     """Exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM, without storing K.
 
@@ -272,5 +274,7 @@ def make_kernel_svm(
     bias : whether there is an intercept; the hinge always has one.
     tolerance : the steps end at this violation of the dual's optimality.
     cache : memory for rows of the kernel matrix: bytes, or with a unit, as 200MB.
+    calibrate : null; or platt: probabilities by a sigmoid of the decision scores of held-out rows, as of ridge.
     """
+    check_choice("calibrate", calibrate, (None, "platt"))
     return KernelSVM(loss, C, kernel=kernel, gamma=gamma, bias=bias, tolerance=tolerance, cache=cache, memory=memory)

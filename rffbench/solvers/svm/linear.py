@@ -19,6 +19,7 @@ from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, default_block_rows
 from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.platt import Calibrate
 from rffbench.solvers.svm.libraries import heard, load, warn_of_liblinear
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.solvers.svm.primal_newton import (
@@ -359,12 +360,13 @@ def _letters(config: Mapping[str, Any]) -> dict[str, float]:
         tasks=("classification",), iterative=True, cost="i*c*n*p", sparse_cost="4*i*c*n*R", letters=_letters,
         libraries=("LIBLINEAR",),
         source="Fan et al., JMLR 2008",
-    )
+    ),
+    later=("calibrate",),
 )  # fmt: skip
 def make_linear_svm(
     *, task: str, features: Any, memory: int | None = None,
     loss: Loss = "squared-hinge", C: float = 1.0, bias: float = 1.0, method: Method = "auto", tolerance: float = 0.01,
-    class_weight: Balanced = None,
+    class_weight: Balanced = None, calibrate: Calibrate = None,
 ) -> LinearSVM:  # fmt: skip
     """Linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR.
 
@@ -377,8 +379,10 @@ def make_linear_svm(
         LIBLINEAR, in the primal or the dual, which auto is for the hinge.
     tolerance : the tolerance, as LIBLINEAR's -e.
     class_weight : null; or balanced: all classes have the same total weight.
+    calibrate : null; or platt: probabilities by a sigmoid of the decision scores of held-out rows, as of ridge.
     """
     check_balanced(class_weight, task)
+    check_choice("calibrate", calibrate, (None, "platt"))
     return LinearSVM(
         features, loss, C, bias=bias, method=method, tolerance=tolerance, class_weight=class_weight, memory=memory
     )

@@ -10,7 +10,7 @@ from rffbench.config.loading import load_experiment
 from studies.board.registered import CONFIRMATORY, FAMILIES, OF_GAUSSIAN, OF_KERNEL
 
 FOLDER = Path(__file__).parents[3] / "docs" / "board"
-PAGES = [FOLDER / "questions.md", FOLDER / "columns.md"]
+PAGES = [FOLDER / "questions.md", FOLDER / "columns.md", FOLDER / "learners.md"]
 ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \| `(\w+)` \| .+ \|$", re.MULTILINE)
 SEEDS = {
     "board": 31, "board-kernels": 31, "board-one-sigma": 31, "board-seconds": 31, "board-tuning": 31,
@@ -32,6 +32,11 @@ def grid_hash(experiment):
         "board-solvers",
         "columns-confirm",
         "columns-confirm-large",
+        "learners",
+        "crossing",
+        "scaling",
+        "board-coupled",
+        "board-askotch",
         *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
     ],
 )
