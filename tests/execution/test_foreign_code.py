@@ -191,6 +191,7 @@ def test_scores_do_not_depend_on_the_configuration_of_scikit_learn(setting):
     assert math.isfinite(usual.results[asked[0].key].metrics["accuracy"])
 
 
+@pytest.mark.slow
 def test_a_method_alone_has_the_same_threads_and_last_digits_beside_a_map_of_ones_own(tmp_path):
     one, sizes = {"RFF": {"features": "fourier"}}, {"n_features": [64, 512]}
     executor = LocalExecutor(workers=2)
