@@ -353,6 +353,17 @@ class Results:
         here = numbers.loc[numbers["absent"] == "", numbers.columns.intersection(columns)]
         return Reported(found.citation, found.difference_unit, here.reset_index(drop=True))
 
+    @cached_property
+    def sessions(self) -> list[Results]:
+        """The results of each session of measuring, in the order of the log; of a sweep, of its first protocol.
+
+        Seconds can be compared within one session. Another begins where no trial finished for an hour
+        (`rffbench.stats.sessions`). Of trials that were measured in several, ``trials`` has the last row.
+        """
+        from rffbench.report.frame import load_sessions
+
+        return [Results(self.folder, [(self._protocols[0][0], each)]) for each in load_sessions(self.folder)]
+
     @property
     def as_stated(self) -> bool:
         """Whether the config is the protocol that the text of its reference states."""

@@ -7,7 +7,7 @@ import re
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.manifest import check_format
 from rffbench.execution.row import PLACE, Row
 from rffbench.kernels import KERNELS, bandwidth_in_words, kernel_in_words
+from rffbench.stats.session import sessions
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
@@ -214,20 +215,8 @@ def load_protocols(folder: str | Path) -> Protocols:
     """The results of every protocol of a sweep that has trials, each with its labels, one per axis; without a sweep
     the one set of results, without labels. Raises as `load_results`."""
     folder = Path(folder)
-    if not folder.is_dir():
-        raise ResultsError(f"{folder}: no such results folder")
-    check_format(folder)
-    configs = load_resolved(folder / "config.yaml")
     unreadable: list[str] = []
-    grids = [Grid(config) for _, config in configs]
-    rows, sweep = [_Rows() for _ in grids], Sweep(grids)
-    for row in each_row(folder / "trials.jsonl", unreadable.append):
-        for number in sweep.wanting(row):
-            rows[number].add(row)
-    every = [
-        (labels, _results(folder, config, grid, mine))
-        for (labels, config), grid, mine in zip(configs, grids, rows, strict=True)
-    ]
+    every = [(labels, _results(folder, config, grid, rows)) for labels, config, grid, rows in _read(folder, unreadable)]
     found = [(labels, results) for labels, results in every if results is not None]
     if not found:
         log = [*log_files(folder), folder / "trials.jsonl"][0]
@@ -237,6 +226,31 @@ def load_protocols(folder: str | Path) -> Protocols:
     for message in [*unreadable[:MOST_NAMED], *([f"{more} more lines of that log"] if more > 0 else [])]:
         warnings.warn(f"left out: {message}", LeftOut, stacklevel=2)
     return found
+
+
+def load_sessions(folder: str | Path) -> list[Results]:
+    """The results of each session of measuring (`rffbench.stats.sessions`) apart, in the order of the log; of a sweep,
+    those of its first protocol."""
+    folder = Path(folder)
+    _, config, grid, rows = _read(folder, [])[0]
+    numbers = sessions(rows.finished)
+    each = (np.flatnonzero(numbers == number).tolist() for number in dict.fromkeys(numbers.tolist()))
+    return [found for among in each if (found := _results(folder, config, grid, rows, among)) is not None]
+
+
+def _read(folder: Path, unreadable: list[str]) -> list[tuple[dict[str, str], dict[str, Any], Grid, _Rows]]:
+    """The labels, the config, the grid and the rows of every protocol; the lines that are ``unreadable`` are added to
+    these."""
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such results folder")
+    check_format(folder)
+    configs = load_resolved(folder / "config.yaml")
+    grids = [Grid(config) for _, config in configs]
+    rows, sweep = [_Rows() for _ in grids], Sweep(grids)
+    for row in each_row(folder / "trials.jsonl", unreadable.append):
+        for number in sweep.wanting(row):
+            rows[number].add(row)
+    return [(*config, grid, mine) for config, grid, mine in zip(configs, grids, rows, strict=True)]
 
 
 class _Rows:
@@ -283,11 +297,12 @@ class _Rows:
                     column.extend([math.nan] * (at - len(column)))
                 column.append(value)
 
-    def counted(self, datasets: list[str], methods: list[str]) -> list[int]:
-        """The numbers of the rows that count, in the config's order: the last row of each trial
+    def counted(self, datasets: list[str], methods: list[str], among: Sequence[int] | None = None) -> list[int]:
+        """The numbers of the rows that count, ``among`` these or all, in the config's order: the last row of each trial
         (`rffbench.execution.log.latest`), and only rows with the dataset's newest content hash."""
         newest = {cell[0]: data_hash for cell, data_hash in zip(self.cells, self.hashes, strict=True)}
-        last = {cell: at for at, cell in enumerate(self.cells) if self.hashes[at] == newest[cell[0]]}
+        places = range(len(self.cells)) if among is None else among
+        last = {self.cells[at]: at for at in places if self.hashes[at] == newest[self.cells[at][0]]}
         first, second = ({name: at for at, name in enumerate(names)} for names in (datasets, methods))
         ordered = sorted(last, key=lambda cell: (first[cell[0]], cell[2], second[cell[1]], cell[3]))
         return [last[cell] for cell in ordered]
@@ -305,9 +320,11 @@ class _Rows:
         return np.array(found, dtype=float)
 
 
-def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> Results | None:
-    """The results of the rows that one config asks for; None if there are none."""
-    counted = rows.counted(grid.datasets, grid.methods)
+def _results(
+    folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows, among: Sequence[int] | None = None
+) -> Results | None:
+    """The results of the rows that one config asks for, ``among`` these or all; None if there are none."""
+    counted = rows.counted(grid.datasets, grid.methods, among)
     if not counted:
         return None
     own = _own_metrics(rows, counted)

@@ -22,6 +22,7 @@ from rffbench.io import files, yamlfile
 from rffbench.io.text import first_of
 from rffbench.papers.recorded import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
+from rffbench.stats.session import sessions
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec, in_words
 
@@ -42,9 +43,10 @@ def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
     """Join shards into a new folder. If they are folders of experiments, each experiment gets a folder with its name.
 
     The shards' configs must be equal, except for title, reference and significance, which are taken from the first
-    shard. A trial that is in several shards becomes one row, with status ok if any is. The manifest is the newest
-    run's, with all others under ``earlier_runs``. ResultsError, and nothing is written, if the configs differ, a trial
-    has two scores, the code of a feature map or solver differs between shards, or ``into`` exists.
+    shard. A trial that is in several shards becomes one row, with status ok if any is; but of seconds that were
+    measured in several sessions (`rffbench.stats.sessions`), each stays. The manifest is the newest run's, with all
+    others under ``earlier_runs``. ResultsError, and nothing is written, if the configs differ, a trial has two scores,
+    the code of a feature map or solver differs between shards, but for such sessions, or ``into`` exists.
     """
     places = [Path(shard).resolve() for shard in shards]
     if twice := repeated(places):
@@ -110,28 +112,42 @@ def _config(shard: Path) -> dict[str, Any]:
 
 
 def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
-    """One row per key, in the shards' order, and the number of keys that were in several shards."""
-    chosen: dict[str, tuple[Path, Row]] = {}
+    """One row per key, in the shards' order, and the number of keys that were in several shards. A trial that was
+    timed in several sessions has a row of each, the last one last."""
+    chosen: dict[tuple[str, int], tuple[Path, Row]] = {}
+    scored: dict[str, tuple[Path, Row]] = {}
     of_cell: dict[Any, tuple[Path, Row]] = {}
     makers: dict[Any, tuple[Path, Any]] = {}
     repeated: set[str] = set()
-    for shard in shards:
-        for key, row in {row["key"]: row for row in read_rows(shard / "trials.jsonl")}.items():
-            if key in chosen:
+    logs = [read_rows(shard / "trials.jsonl") for shard in shards]
+    finished = [str(row.get("finished") or "") for log in logs for row in log]
+    session = dict(zip(finished, sessions(finished).tolist(), strict=True))
+
+    def place(row: Row) -> tuple[str, int]:
+        timed = row["status"] == "ok" and row["timing_mode"] != "shared"
+        return row["key"], session[str(row.get("finished") or "")] if timed else 0
+
+    for shard, log in zip(shards, logs, strict=True):
+        for (key, number), row in {place(row): row for row in log}.items():
+            other, before = chosen.get((key, number)) or scored.get(key) or (shard, row)
+            if other != shard:
                 repeated.add(key)
-                other, before = chosen[key]
                 if before["status"] == row["status"] == "ok":
                     _refuse_two_scores(other, before, shard, row)
-                if before["status"] == "ok":
-                    continue
+            if (key, number) in chosen and before["status"] == "ok":
+                continue
             if row["status"] == "ok":
+                scored.setdefault(key, (shard, row))
                 if not swept:  # the protocols of a sweep have the same cells
                     other, before = of_cell.setdefault(cell(row), (shard, row))
                     if before["key"] != key and other != shard:
                         _refuse_two_specs(other, before, shard, row)
-                _refuse_other_code(makers, shard, row)
-            chosen[key] = (shard, row)
-    return [row for _, row in chosen.values()], len(repeated)
+                _refuse_other_code(makers, shard, row, number)
+            chosen[key, number] = (shard, row)
+    kept = [each for each, (_, row) in chosen.items() if row["status"] == "ok" or row["key"] not in scored]
+    if len({key for key, _ in kept}) < len(kept):
+        kept.sort(key=lambda each: each[1])
+    return [chosen[each][1] for each in kept], len(repeated)
 
 
 def _refuse_two_scores(one: Path, before: Row, other: Path, row: Row) -> None:
@@ -157,11 +173,13 @@ def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
     )
 
 
-def _refuse_other_code(makers: dict[Any, tuple[Path, Any]], shard: Path, row: Row) -> None:
-    """``makers`` holds, for each map and solver of the rows so far, the first shard that has it and its code's version
-    there. Rows of older versions of rffbench, without ``made_by``, are not checked."""
+def _refuse_other_code(makers: dict[Any, tuple[Path, Any]], shard: Path, row: Row, session: int) -> None:
+    """``makers`` holds, for each map and solver of a session's rows so far, the first shard that has it and its code's
+    version there. Rows of older versions of rffbench, without ``made_by``, are not checked."""
     for part, version in (row.get("made_by") or {}).items():
-        other, before = makers.setdefault((row["method"], part, row[part]["name"], row["device"]), (shard, version))
+        other, before = makers.setdefault(
+            (session, row["method"], part, row[part]["name"], row["device"]), (shard, version)
+        )
         if version != before and other != shard:
             raise _two_codes(row, part, other, before, shard, version)
 

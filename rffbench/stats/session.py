@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.stats.costs import SESSION
-from rffbench.stats.gain import BASELINE
+from rffbench.stats.gain import BASELINE, CELL
 
 BREAK = timedelta(hours=1)  # without a trial, after which another session begins; a run carried on at once is the same
 
@@ -32,15 +32,16 @@ def sessions(finished: Sequence[str]) -> NDArray[np.int64]:
 
 
 def joined(parts: Sequence[pd.DataFrame], baseline: str = BASELINE) -> pd.DataFrame:
-    """The trials of several folders of one experiment as one frame, with the number of each trial's ``session``.
+    """The trials of several sessions, or folders, of one experiment as one frame, with each trial's ``session``, a
+    number.
 
-    Each part has the columns dataset, method, n_features and finished. Of a method on a dataset at a size, the last
-    part that has it counts; of the ``baseline``, every part.
+    Each part has the columns dataset, method, n_features, trial and finished. Of a trial, the last part that has it
+    counts; of the ``baseline``, every part.
     """
     folder = np.repeat(np.arange(len(parts)), [len(each) for each in parts])
     trials = pd.concat(parts, ignore_index=True)
     trials[SESSION] = pd.MultiIndex.from_arrays([folder, sessions(trials["finished"].tolist())]).factorize()[0]
-    last = trials.assign(folder=folder).groupby(["dataset", "method", "n_features"])["folder"].transform("max")
+    last = trials.assign(folder=folder).groupby([*CELL])["folder"].transform("max")
     return trials[(folder == last) | (trials["method"] == baseline)].reset_index(drop=True)
 
 

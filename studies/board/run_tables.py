@@ -229,5 +229,4 @@ def progress(board: Board) -> Table:
 
 def runs(board: Board) -> Table:
     """When every part ran, by which commits, and where."""
-    of_parts = {name: [*board.of_part(name)[:1], *board.again.get(name, [])] for name in PARTS}
-    return run_table({name: [run for each in of_part for run in each.runs] for name, of_part in of_parts.items()})
+    return run_table({name: [run for each in board.of_part(name)[:1] for run in each.runs] for name in PARTS})

@@ -3,7 +3,7 @@
 A rented machine is not the same every day. RFF with 512 columns, measured again by the same code on a machine of the
 same name and an older processor, took 1.8 times as long, and its map and prediction 2.5 times: the ratio of two maps
 that were measured on two days says nothing. So every map is compared with RFF's trials of its own session. Maps whose
-code has changed since are measured again, beside RFF, in a folder of their own.
+code has changed since are measured again, beside RFF, in a session of their own.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rffbench import Results, stats
-from rffbench.errors import ResultsError
 from rffbench.stats import BASELINE, SESSION
 from studies.board.registered import COLUMNS
 
@@ -29,27 +27,15 @@ def with_trials(results: Results, trials: pd.DataFrame) -> Results:
     return other
 
 
-def folders_of(part: str, folder: Path) -> list[Path]:
-    """The results folders of a part in ``folder``: its own, then those where some maps were measured again."""
-    return [folder / part, *sorted(path for path in folder.glob(f"{part}-again*") if path.is_dir())]
-
-
 def joined(parts: Sequence[Results]) -> Results:
-    """The folders of one part as one, with the number of each trial's `SESSION`. Of a map on a dataset at a size, the
-    last folder that has it counts; of RFF, every folder. ResultsError where a folder is of another protocol."""
-    first, *others = parts
-    for each in others:
-        if each.protocol != first.protocol:
-            raise ResultsError(
-                f"{each.folder}: was measured by another protocol than {first.folder}; remove it, or measure it again "
-                f"by that config"
-            )
-    return with_trials(first, stats.joined([each.trials.fillna({"finished": ""}) for each in parts]))
+    """The sessions of one part as one, with the number of each trial's `SESSION`. Of a map's trial, the last session
+    that has it counts; of RFF, every session."""
+    return with_trials(parts[0], stats.joined([each.trials.fillna({"finished": ""}) for each in parts]))
 
 
 def last_again(parts: Sequence[Results]) -> int:
-    """The number of the last folder that measured maps again at the size of the questions: on datasets that one before
-    it has, too. 0 where no folder did; those of other sizes or of more datasets do not count, nor does RFF."""
+    """The number of the last session that measured maps again at the size of the questions: on datasets that one before
+    it has, too. 0 where no session did; those of other sizes or of more datasets do not count, nor does RFF."""
     seen, last = set[tuple[str, str]](), 0
     for at, each in enumerate(parts):
         rows = each.trials[(each.trials["method"] != BASELINE) & (each.trials["n_features"] == COLUMNS)]

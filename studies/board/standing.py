@@ -38,7 +38,7 @@ from rffbench.stats import (
     with_cost,
 )
 from studies.board.registered import TIMES_MEDIAN
-from studies.board.sessions import Timing, beside_baseline, folders_of, joined, last_again, timings, with_trials
+from studies.board.sessions import Timing, beside_baseline, joined, last_again, timings, with_trials
 
 Read = TypeVar("Read")
 Protocols = Sequence[tuple[dict[str, str], Results]]
@@ -85,8 +85,6 @@ class Board:
     solvers: Protocols = ()
     elsewhere: dict[str, int] = field(default_factory=dict)
     """By part, how many trials were left out, because their seconds are of a session without RFF's."""
-    again: dict[str, list[Results]] = field(default_factory=dict)
-    """By part, the results of the folders in which some maps were measured again."""
     unread: list[str] = field(default_factory=list)
     """Why folders of parts are left out, which are there and cannot be read."""
     before: Board | None = None
@@ -96,7 +94,7 @@ class Board:
     def timings(self) -> dict[str, list[Timing]]:
         """By part, the sessions in which its seconds were measured; without a part where they are not known."""
         return {
-            part: timings(results, [run for each in (results, *self.again.get(part, [])) for run in each.runs])
+            part: timings(results, results.runs)
             for part in RATIOS if (results := self.results.get(part)) and SESSION in results.trials
         }  # fmt: skip
 
@@ -292,24 +290,19 @@ def load_board(folder: Path) -> Board:
     for name in (each for each in PARTS[1:] if each != SOLVERS):
         if results := _of_folder(load, folder / name, unread):
             found[name] = results
-    elsewhere, again = dict[str, int](), dict[str, list[Results]]()
-    earlier, again_before = None, list[Results]()
+    elsewhere, earlier = dict[str, int](), None
     for name in (each for each in RATIOS if each in found):
-        others = (_of_folder(load, path, unread) for path in folders_of(name, folder)[1:])
-        again[name] = [results for results in others if results]
-        measured = [found[name], *again[name]]
+        measured = [with_columns(each) for each in found[name].sessions]
         whole = joined(measured)
         if name == SECONDS and (last := last_again(measured)):
             earlier = beside_baseline(joined([each for at, each in enumerate(measured) if at != last]))
-            again_before = [each for at, each in enumerate(again[name], 1) if at != last]
         found[name] = beside_baseline(whole)
         elsewhere[name] = len(whole.trials) - len(found[name].trials)
     of_solvers = _of_folder(load_protocols, folder / SOLVERS, unread) or ()
-    board = Board(found, references(), of_solvers, elsewhere, again, unread)
+    board = Board(found, references(), of_solvers, elsewhere, unread)
     if earlier is None:
         return board
-    before = replace(board, results={**found, SECONDS: earlier}, again={**again, SECONDS: again_before})
-    return replace(board, before=before)
+    return replace(board, before=replace(board, results={**found, SECONDS: earlier}))
 
 
 def _of_folder(read: Callable[[Path], Read], folder: Path, unread: list[str]) -> Read | None:

@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+import rffbench
 from rffbench.errors import ResultsError
 from rffbench.execution.folders import FolderLock
 from rffbench.execution.log import read_rows
@@ -177,3 +178,25 @@ def test_a_shard_whose_rows_were_edited_is_refused_by_its_line(shard, tmp_path):
     log_.write_text(log_.read_text().replace('"trial": 1', '"trial": 2'))
     with pytest.raises(ResultsError, match=r"/a/trials.jsonl, line 2: eeg RFF at 14, trial 2: its key is not that"):
         merge([part, shard("b", rows([3]))], tmp_path / "c")
+
+
+def test_seconds_of_several_sessions_stay_and_the_last_ones_count(shard, tmp_path):
+    """Of a trial that was timed again, by other code of its map, too; a copy of a session is that session."""
+
+    def timed(day, seconds, code, trials=(0, 1)):
+        return [
+            {**log.ok(log.spec(trial=trial), 70.0 + trial, feature_s=seconds), "finished": f"2026-01-{day:02}T12:00:00",
+             "made_by": {"features": code, "solver": 1}}
+            for trial in trials
+        ]  # fmt: skip
+
+    first, again = shard("first", timed(1, 1.0, 1)), shard("again", timed(9, 3.0, 2, trials=[0]))
+    copy = shard("copy", timed(1, 1.0, 1))
+    for place, parts in (("b", [first, again]), ("c", [again, first]), ("d", [first, again, copy])):
+        (made,) = merge(parts, tmp_path / place)
+        assert (made.trials, made.repeated) == (3, 1 if place != "d" else 2)
+        results = rffbench.load(made.folder)
+        assert results.trials["feature_s"].tolist() == [3.0, 1.0]
+        assert [each.trials["feature_s"].tolist() for each in results.sessions] == [[1.0, 1.0], [3.0]]
+    both = merge([tmp_path / "b", shard("last", timed(20, 5.0, 3))], tmp_path / "e")[0].folder
+    assert [len(each.trials) for each in rffbench.load(both).sessions] == [2, 1, 2]
