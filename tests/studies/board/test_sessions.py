@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from rffbench.errors import LeftOut, ResultsError
+from rffbench.errors import LeftOut
 from rffbench.stats.costs import cost_ratios
 from rffbench.stats.session import sessions
 from studies.board.run_tables import progress
@@ -19,10 +19,19 @@ MORE = METHODS | {"leverage-RFF": {"features": "leverage", "variant": "as-writte
 DATASETS = ["eeg", "magic04"]
 
 
-def folder(path, later=(), seconds=None, wide=(), bandwidth_s=0.0, **config):
+def folder(path, later=(), seconds=None, wide=(), bandwidth_s=0.0, again=(), **config):
     """Two maps on two datasets, measured within the hour, or ten days later where they are named; or those that
     ``seconds`` names, with what their fits took, beside ``bandwidth_s`` for σ. They have 512 columns, or 1,024
-    where they are ``wide``."""
+    where they are ``wide``. Then, from ten days later on, a day for each, sessions that measured some ``again``."""
+    rows = measured("01", later, seconds, wide, bandwidth_s, **config)
+    for day, session in enumerate(again, 11):
+        rows += measured(str(day), bandwidth_s=bandwidth_s, **session)
+    sizes = [512, 1024][: 1 + any("wide" in session for session in ({"wide": wide} if wide else {}, *again))]
+    methods = MORE if seconds else METHODS
+    return log.write(path, log.config(datasets=DATASETS, methods=methods, n_features=sizes, trials=2) | config, rows)
+
+
+def measured(today, later=(), seconds=None, wide=(), bandwidth_s=0.0, **config):
     rows = []
     for dataset in DATASETS:
         for method in seconds or METHODS:
@@ -31,16 +40,9 @@ def folder(path, later=(), seconds=None, wide=(), bandwidth_s=0.0, **config):
                 spec = log.spec(dataset=dataset, method=method, n_features=size, multiple=None, trial=trial, **config)
                 row = log.ok(spec, 80.0, feature_s=(seconds or {}).get(method, 1.0) - 0.3)  # the rest takes 0.3
                 row["timing"]["bandwidth_s"] = bandwidth_s
-                day = "11" if (dataset, method) in later else "01"
+                day = "11" if (dataset, method) in later else today
                 rows.append({**row, "finished": f"2026-11-{day}T12:{len(rows):02}:00+00:00"})
-    return log.write(
-        path,
-        log.config(
-            datasets=DATASETS, methods=MORE if seconds else METHODS, n_features=[512, 1024][: 1 + bool(wide)], trials=2
-        )
-        | config,
-        rows,
-    )
+    return rows
 
 
 def test_an_hour_without_a_trial_begins_another_session():
@@ -83,24 +85,27 @@ def test_the_board_leaves_the_others_out_and_says_so(tmp_path):
 def test_a_map_measured_again_is_compared_with_rff_of_that_time(tmp_path):
     """The machine takes twice the seconds then, and the map's new code half of what its old code would."""
     folder(tmp_path / "board")
-    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
-    folder(tmp_path / "board-seconds-again", seconds={"RFF": 2.0, "QMC": 4.0})
+    again = [{"seconds": {"RFF": 2.0, "QMC": 4.0}}]
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}, again=again)
     board = load_board(tmp_path)
     ratios = cost_ratios(board.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
     assert ratios == {"RFF": 1.0, "QMC": 2.0, "leverage-RFF": 0.5}
     assert board.progress("board-seconds").done == 12
     assert len(board.results["board-seconds"].trials) == 16  # RFF's of both times
-    assert [each.folder for each in board.again["board-seconds"]] == [tmp_path / "board-seconds-again"]
+    first, last = load(tmp_path / "board-seconds").sessions
+    assert (len(first.trials), len(last.trials), set(last.trials["method"])) == (12, 8, {"RFF", "QMC"})
 
 
 def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tables(tmp_path):
     folder(tmp_path / "board")
-    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
-    ten_days_later = [(dataset, method) for dataset in DATASETS for method in METHODS]
-    folder(tmp_path / "board-seconds-again", ten_days_later, seconds={"RFF": 2.0, "QMC": 4.0})
-    for name, processor, day in (("board-seconds", "A", "01"), ("board-seconds-again", "B", "11")):
-        run = {"started": f"2026-11-{day}T11:59:00+00:00", "cpu": f"processor {processor}"}
-        (tmp_path / name / "manifest.json").write_text(json.dumps({"format": 2, **run}))
+    again = [{"seconds": {"RFF": 2.0, "QMC": 4.0}}]
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}, again=again)
+    first, last = (
+        {"started": f"2026-11-{day}T11:59:00+00:00", "cpu": f"processor {processor}"}
+        for processor, day in (("A", "01"), ("B", "11"))
+    )
+    manifest = {"format": 2, **last, "earlier_runs": [first]}
+    (tmp_path / "board-seconds" / "manifest.json").write_text(json.dumps(manifest))
     board = load_board(tmp_path)
     ratios = cost_ratios(board.before.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
     assert ratios == {"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}
@@ -115,39 +120,29 @@ def test_when_and_where_the_seconds_of_a_map_were_measured_is_said_under_the_tab
 
 def test_so_it_is_of_the_seconds_with_tuning(tmp_path):
     folder(tmp_path / "board")
-    folder(tmp_path / "board-tuning", seconds={"RFF": 1.0, "leverage-RFF": 0.5}, bandwidth_s=1.0)
-    ten_days_later = [(dataset, method) for dataset in DATASETS for method in METHODS]
-    folder(tmp_path / "board-tuning-again", ten_days_later, seconds={"RFF": 2.0, "QMC": 4.0}, bandwidth_s=2.0)
+    again = [{"seconds": {"RFF": 2.0, "QMC": 4.0}}]
+    folder(tmp_path / "board-tuning", seconds={"RFF": 1.0, "leverage-RFF": 0.5}, bandwidth_s=1.0, again=again)
     board = load_board(tmp_path)
     ratios = cost_ratios(board.costs("tuning"), 512).xs("eeg").droplevel("n_features").round(3).to_dict()
-    assert ratios == {"RFF": 1.0, "leverage-RFF": 0.75, "QMC": 1.5}
+    assert ratios == {"RFF": 1.0, "leverage-RFF": 0.75, "QMC": 1.667}
     _, note = by_cost(board, "tuning").notes
     assert "512 columns: leverage-RFF; 2026-11-11, an unknown processor, 512 columns: QMC." in note
     assert board.before is None
 
 
-def test_a_folder_of_another_size_is_no_measuring_again(tmp_path):
-    """The seconds of before are those without the folder that measured QMC again with 512 columns, also when wider ones
-    come last, of which one measured the other again."""
+def test_a_session_of_another_size_is_no_measuring_again(tmp_path):
+    """The seconds of before are those without the session that measured QMC again with 512 columns, also when wider
+    ones come last, of which one measured the other again."""
     folder(tmp_path / "board")
-    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
-    folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0, "QMC": 3.0})
-    folder(tmp_path / "board-seconds-again-wide", seconds={"RFF": 1.0, "QMC": 8.0}, wide=["QMC"])
-    folder(tmp_path / "board-seconds-again-wider", seconds={"RFF": 1.0, "QMC": 9.0}, wide=["QMC"])
+    again = [{"seconds": {"RFF": 1.0, "QMC": 3.0}}]
+    again += [{"seconds": {"RFF": 1.0, "QMC": seconds}, "wide": ["QMC"]} for seconds in (8.0, 9.0)]
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5}, again=again)
     board = load_board(tmp_path)
     of_qmc = [each.costs("fit").query("method == 'QMC'") for each in (board, board.before)]
     found = [dict(zip(each["n_features"], each["cost"].round(2), strict=True)) for each in of_qmc]
     assert found == [{512: 3.0, 1024: 9.0}, {512: 4.0, 1024: 9.0}]
-    again = [each.folder.name for each in board.before.again["board-seconds"]]
-    assert again == ["board-seconds-again-wide", "board-seconds-again-wider"]
-
-
-def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
-    folder(tmp_path / "board")
-    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0})
-    folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0}, solver={"name": "ridge", "lambda": 0.5})
-    with pytest.raises(ResultsError, match=r"board-seconds-again: was measured by another protocol than .*seconds;"):
-        load_board(tmp_path)
+    counts = [each.results["board-seconds"].trials["session"].nunique() for each in (board, board.before)]
+    assert counts == [4, 3]
 
 
 def test_a_part_that_cannot_be_read_is_told_by_name_and_the_rest_goes_on(tmp_path):
@@ -156,17 +151,14 @@ def test_a_part_that_cannot_be_read_is_told_by_name_and_the_rest_goes_on(tmp_pat
     (folder(tmp_path / "board-kernels") / "config.yaml").write_text("datasets: [")
     (folder(tmp_path / "board-solvers") / "manifest.json").write_text('{"format": 99}')
     folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0})
-    (folder(tmp_path / "board-seconds-again", seconds={"RFF": 2.0, "QMC": 4.0}) / "config.yaml").unlink()
     with pytest.warns(LeftOut) as told:
         board = load_board(tmp_path)
     assert list(board.results) == ["board", "board-seconds"]
-    assert board.again == {"board-seconds": []}
-    names = ["board-tuning/trials.jsonl", "board-kernels/config.yaml", "board-seconds-again/config.yaml",
-             "board-solvers/manifest.json"]  # fmt: skip
-    assert [name in why for name, why in zip(names, board.unread, strict=True)] == [True] * 4
+    names = ["board-tuning/trials.jsonl", "board-kernels/config.yaml", "board-solvers/manifest.json"]
+    assert [name in why for name, why in zip(names, board.unread, strict=True)] == [True] * 3
     messages = [str(each.message) for each in told]
     assert all(f"left out: {why}" in messages for why in board.unread)
-    assert len(board.unread) == 4
+    assert len(board.unread) == 3
 
 
 def test_a_part_that_has_not_begun_is_no_matter(tmp_path):
