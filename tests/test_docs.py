@@ -16,6 +16,10 @@ import rffbench
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.features import FEATURES
+from rffbench.report import compare_folder
+from rffbench.report.board.own_verdict import verdict_of
+from rffbench.report.frame import load_results
+from rffbench.report.writeup import summary_line
 from tests.helpers.places import results_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -266,3 +270,12 @@ def test_the_readme_s_pipeline_scores_what_it_says():
     names: dict = {}
     exec(fitting, names)
     assert eval(expression, names) == pytest.approx(float(said.split(",")[0]), abs=0.005)
+
+
+@pytest.mark.slow
+def test_the_readme_s_verdicts_are_those_of_the_results():
+    said = " ".join((ROOT / "README.md").read_text().split())
+    scores, timed = load_results(results_of("board-small")), load_results(results_of("board-seconds"))
+    assert f" {verdict_of(scores, 'SORF', timed)} This one is SORF's" in said
+    comparison, _ = compare_folder(results_of("table3"))
+    assert f" {summary_line(comparison)} Sixteen" in said
