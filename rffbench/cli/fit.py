@@ -28,12 +28,13 @@ from rffbench.io.text import plural, wrapped
     type=click.Choice(["balanced", "none"]),
     help="Whether each class weighs as much as the others. [default: balanced if one is rare, and said]",
 )
+@click.option("--best", is_flag=True, help="Advise what scores best, also where something simpler is a tie with it.")
 @click.option("--minutes", type=POINTS, default=5.0, show_default=True, help="How long it may take.")
 @click.option("--output", type=FILE, metavar="FOLDER", help="Where the model goes. [default: the file's name and -fit]")
 @table_options
 @quiet_option
 def fit(
-    file: Path, metric: str | None, class_weight: str | None, minutes: float, output: Path | None,
+    file: Path, metric: str | None, class_weight: str | None, best: bool, minutes: float, output: Path | None,
     reading: dict[str, Any],
 ) -> int:  # fmt: skip
     """Advise a kernel and a map for a table, and write the model.
@@ -67,7 +68,7 @@ def fit(
             return INTERRUPTED
         if search.interrupted:
             note("interrupted: the advice is from what there is; another Ctrl-C stops at once")
-        advice = advising.advise(search)
+        advice = advising.advise(search, best)
         lines = saying.lines(search, advice)
         status, written = 0, ""
         if advice.use:

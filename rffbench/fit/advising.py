@@ -96,10 +96,12 @@ class Chooser:
         found = [(each, self.size(each)) for each in candidates]
         return max(found, key=lambda each: self._scores(*each).mean())
 
-    def advised(self) -> tuple[Candidate, int]:
+    def advised(self, best: bool = False) -> tuple[Candidate, int]:
         """What is shown to be better than random Fourier features, and of that the best; else these, or a linear model
-        that is no worse than they are."""
+        that is no worse than they are. With ``best`` the best of all, shown or not."""
         tried = {each for each, _ in self._search.trials} - {CONSTANT}
+        if best:
+            return self.best(sorted(tried, key=lambda each: each.name))
         base = FOURIER, self.size(FOURIER)
         better = [each for each in tried - {FOURIER, LINEAR} if self.lead((each, self.size(each)), base).is_shown]
         if better:
@@ -111,12 +113,13 @@ class Chooser:
         return base
 
 
-def advise(search: Search) -> Advice:
-    """The advice, and the table of at most eight rows."""
+def advise(search: Search, best: bool = False) -> Advice:
+    """The advice, and the table of at most eight rows. Of what ties the simplest is advised, or with ``best`` what has
+    the best score within the training rows."""
     splits = range(len(search.splits))
     over_all = Chooser(search, splits)
     each_split = [Chooser(search, [split]) for split in splits]
-    use, columns = over_all.advised()
+    use, columns = over_all.advised(best)
     ratio = len(search.splits[0].test) / len(search.splits[0].train)
 
     def row(candidates: Sequence[Candidate]) -> Row:
@@ -135,7 +138,7 @@ def advise(search: Search) -> Advice:
     others = sorted((each for each in tried if each.has_columns and each.kernel != "gaussian"), key=lambda x: x.name)
     choices = [[FOURIER], [NYSTROEM], [use] if use in others else others, [EXACT], [TREES], [LINEAR], [CONSTANT]]
     rows = [row(each) for each in choices if each and set(each) <= tried]
-    advised = [_trial(search, *chooser.advised(), at) for at, chooser in enumerate(each_split)]
+    advised = [_trial(search, *chooser.advised(best), at) for at, chooser in enumerate(each_split)]
     first = _row(f"advised: {use.name}", use, columns, advised, ratio)
     constant = rows[-1]
     against = [search.metric.sign * (a - b) for a, b in zip(first.scores, constant.scores, strict=True)]

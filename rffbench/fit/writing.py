@@ -251,7 +251,7 @@ Made by `rffbench fit {question.path.name}`. This is what it said:
 chosen was chosen within the training rows: the kernel, the map, the number of columns, the bandwidth and the
 penalty. The score is that of the test rows, which chose nothing. "s.e." is its standard error, how far the score may be
 off by chance. All rows of the table were measured in the same divisions. What leads by less than two standard errors
-is a tie, and of a tie the simpler is advised.
+is a tie, and of a tie the simpler is advised, or with --best the better score.
 
 **Words.** A kernel says how alike two rows are. A map turns a row into columns, numbers computed from it, so that a
 linear model of these does what the kernel would do, for any number of rows. Random Fourier features are the plainest

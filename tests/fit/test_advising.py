@@ -47,6 +47,14 @@ def test_a_small_lead_is_a_tie_and_a_large_one_is_not():
     assert advise(searched({FOURIER: 0.8, LAPLACIAN: 0.9}, noise=0.02)).use == LAPLACIAN
 
 
+def test_the_best_of_a_tie_is_advised_if_that_is_asked_for():
+    assert advise(searched({FOURIER: 0.8, LAPLACIAN: 0.805}, noise=0.001), best=True).use == LAPLACIAN
+    assert advise(searched({FOURIER: 0.8, TREES: 0.7}, noise=0.001), best=True).use == FOURIER
+    assert advise(searched({FOURIER: 0.9, LINEAR: 0.9}, {LINEAR: 0.9}), best=True).use in (FOURIER, LINEAR)
+    tie = searched({FOURIER: 0.8, LAPLACIAN: 0.802}, {FOURIER: 0.8, LAPLACIAN: 0.7}, noise=0.02)
+    assert advise(tie).rows[0].score > advise(tie, best=True).rows[0].score  # what test rows say chooses nothing
+
+
 def test_of_what_is_better_the_best_is_advised():
     assert advise(searched({FOURIER: 0.7, NYSTROEM: 0.8, LAPLACIAN: 0.85, TREES: 0.82})).use == LAPLACIAN
 
