@@ -17,6 +17,7 @@ from rffbench.fit.table import read_new
 from rffbench.fit.writing import CARD, FORMAT, MODEL, SKOPS, trusted_types, versions
 
 Tell = Callable[[str], object]
+READING = {"columns", "targets", "header", "width", "decimal", "thousands", "missing"}  # of `rffbench.data.tables`
 
 
 def load(path: Path, tell: Tell) -> tuple[Any, dict[str, Any]]:
@@ -56,6 +57,8 @@ def _card(path: Path) -> dict[str, Any]:
         for key, kind in {"versions": dict, "sha256": dict, "reading": dict, "target": list}.items():
             if not isinstance(card[key], kind):
                 raise TypeError(key)
+        if not card["reading"].keys() >= READING or not isinstance(card["classes"], list | None):
+            raise KeyError("reading")
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{beside}: is not the description of a model of rffbench fit, {refused}") from None
     if card.get("format") != FORMAT:

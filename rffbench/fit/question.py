@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.data.columns import WITH_SIGNS
 from rffbench.data.sheet import ColumnName
 from rffbench.data.tables import Table
 from rffbench.errors import ConfigError, TableError
@@ -105,14 +106,7 @@ def _codes(path: Path, name: str, labels: NDArray) -> tuple[NDArray, NDArray]:
     """The labels as codes, and the classes."""
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if len(classes) > MOST_CLASSES:
-        numbers = pd.to_numeric(pd.Series(labels), errors="coerce").notna().to_numpy()
-        hint = "; give another column with --target, or --metric rmse if they are numbers"
-        if numbers.all():
-            hint = ", and all are numbers: --metric rmse (or mae, r2) predicts them as such"
-        elif 2 * numbers.sum() > len(labels):
-            row = int((~numbers).argmax())
-            hint = f", and most are numbers, but not {labels[row]!r} in row {row + 1}: correct such values, or leave " \
-                   "their rows out"  # fmt: skip
+        hint = _as_numbers(labels, classes) or "; give another column with --target"
         raise TableError(
             f"{path.name}: the column {name!r} has {len(classes):,} different values; as classes at most "
             f"{MOST_CLASSES} are predicted{hint}"
@@ -122,9 +116,25 @@ def _codes(path: Path, name: str, labels: NDArray) -> tuple[NDArray, NDArray]:
         raise TableError(
             f"{path.name}: row {int((codes == rarest).argmax()) + 1}, column {name!r}: the class "
             f"{str(classes[rarest])!r} has {plural(int(counts[rarest]), 'row')}, and at least {FEWEST_OF_A_CLASS} are "
-            "needed; leave these rows out, or give them another class"
+            f"needed; leave these rows out, or give them another class{_as_numbers(labels, classes)}"
         )
     return codes, classes
+
+
+def _as_numbers(labels: NDArray, classes: NDArray) -> str:
+    """What would make numbers of labels that look like them; empty if they do not."""
+    numbers = pd.to_numeric(pd.Series(labels), errors="coerce").notna().to_numpy()
+    if numbers.all():
+        return "; all are numbers: --metric rmse (or mae, r2) predicts them as such"
+    row = int((~numbers).argmax())
+    if all(WITH_SIGNS.fullmatch(str(each)) for each in classes):
+        return f"; {labels[row]!r} in row {row + 1} is a number with a sign or a unit: write the numbers alone"
+    if 2 * numbers.sum() > len(labels):
+        return (
+            f"; most are numbers, but not {labels[row]!r} in row {row + 1}: if all should be, correct such values, or "
+            "leave their rows out"
+        )
+    return ""
 
 
 def _metric_of(

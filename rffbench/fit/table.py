@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,27 @@ def read(path: Path, given: Mapping[str, Any]) -> Table:
     try:
         return read_table(path, **given)
     except DataError as error:
-        said = str(error).replace("{path: …, target: …}", "--target NAME")
+        said = str(error)
         if "another one in each" in said and "task" not in given:
             try:
                 read_table(path, **given, task="regression")
             except DataError as other:
                 said += f". As a number: {str(other).removeprefix(f'{path.name}: ')}"
-        raise TableError(said) from error
+        raise TableError(as_options(said)) from error
+
+
+def as_options(text: str) -> str:
+    """A message that speaks of a config's keys, ``{path: …, decimal: ','}``, with the options of the command line."""
+
+    def option(found: re.Match[str]) -> str:
+        key, value = found[1], found[2].strip()
+        if key == "header":
+            return "--header" if value == "true" else "--no-header"
+        words = [each.strip().strip("'\"") for each in value.strip("[]").split(", ")]
+        said = ",".join(words).replace("…", "NAME")
+        return f"--{key} {said if said and ' ' not in said else repr(said)}"
+
+    return re.sub(r"\{path: …, (\w+): ((?:'[^']*'|\[[^\]]*\]|[^}])*)\}", option, text)
 
 
 def read_new(path: Path, reading: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
@@ -47,7 +62,7 @@ def read_new(path: Path, reading: Mapping[str, Any], given: Mapping[str, Any]) -
     try:
         frame, notes = read_new_rows(path, reading, **given)
     except DataError as error:
-        raise TableError(str(error)) from error
+        raise TableError(as_options(str(error))) from error
     if not len(frame):
         raise TableError(f"{path.name}: has no rows")
     return frame, notes

@@ -155,6 +155,11 @@ def test_rows_that_do_not_fit_the_model_are_refused_by_name(change, message, mad
     assert not (folder / "new-none.csv").exists()
 
 
+def edit_card(folder, **changes):
+    card = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(card | changes))
+
+
 class Bomb:
     """What a pickle can do to who loads it."""
 
@@ -167,6 +172,8 @@ class Bomb:
     [
         (lambda folder: (folder / "model.json").unlink(), "model.json is not beside it"),
         (lambda folder: (folder / "model.json").write_text("{}"), "is not the description of a model"),
+        (lambda folder: edit_card(folder, reading={}), "is not the description of a model"),
+        (lambda folder: edit_card(folder, classes=3), "is not the description of a model"),
         (lambda folder: None, "is not the file that model.json beside it describes"),
     ],
 )

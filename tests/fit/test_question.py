@@ -6,6 +6,7 @@ import pytest
 
 from rffbench.errors import ConfigError, TableError
 from rffbench.fit.question import ask
+from rffbench.fit.table import as_options
 
 rng = np.random.default_rng(0)
 
@@ -81,6 +82,15 @@ def test_how_the_file_is_read_can_be_said_as_for_describe(tmp_path):
         ask(path, metric="auc", task="regression", **said)
 
 
+def test_messages_speak_of_the_options_of_the_command_line():
+    said = (
+        "say which: {path: …, decimal: ','} or {path: …, missing: []}, {path: …, ignore: [a b, c]}, {path: …, skip: 3}"
+    )
+    assert as_options(said) == "say which: --decimal , or --missing '', --ignore 'a b,c', --skip 3"
+    assert as_options("{path: …, header: true} or {path: …, header: false}") == "--header or --no-header"
+    assert as_options("{path: …, target: …}; {path: …, dates: '%d/%m/%Y'}") == "--target NAME; --dates %d/%m/%Y"
+
+
 def test_several_targets_are_values_and_scored_by_r2(asked_of):
     asked = asked_of(table(a=rng.normal(size=100), b=rng.normal(size=100)), "a,b")
     assert (asked.targets, asked.inputs, asked.y.shape, asked.metric.name) == (
@@ -112,6 +122,10 @@ def test_columns_without_use_are_left_out_and_named(asked_of):
         (table(y=np.nan), None, None, TableError, "y"),
         (table(120, price=[*map(str, range(119)), "n/a!"]), None, None, TableError, "line 121.*'n/a!'.* number"),
         (table(y=words(100, rare=2)), None, None, TableError, "row 1, column 'y': the class 'rare' has 2 rows"),
+        (table(y=[f"{i % 50} €" for i in range(100)]), None, None, TableError, "'0 €' in row 1 is a number with"),
+        (table(y=[*(str(i % 14) for i in range(98)), "-", "n.a."]), None, None, TableError, "but not '-' in row 99"),
+        (table(y=[f"{i},{i:03}" for i in range(100, 200)]), None, None, TableError, "--decimal , or --thousands ,"),
+        (pd.DataFrame({"a": [None] * 99, "y": ["u", "v", "w"] * 33}), None, None, TableError, "same: --keep NAME"),
         (table(price=1.5 * np.arange(100)), "prise", None, ConfigError, "prise"),
         (table(y=np.arange(100)), "age,pay,y", None, (ConfigError, TableError), "input|left"),
         (table(a=np.arange(100) / 3, b=["x", "y"] * 50), "a,b", None, (ConfigError, TableError), "'x'|number"),

@@ -53,7 +53,8 @@ def log(folder, rows):
 
 @pytest.mark.slow
 def test_all_parts_of_small_tables_are_measured_and_a_second_run_has_nothing_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(rivals, "MOST_GROWN", 1)
+    monkeypatch.setattr(rivals, "MOST_GROWN", 0)
+    monkeypatch.setattr(rivals, "FOLDS", 2)
     monkeypatch.setattr(rivals, "TREES", {name: Axis(axis.values[:2], axis.factor) for name, axis in TREES.items()})
     study = Study(tmp_path, (WAVES, RINGS), trials=1, minutes={"fit": 0.02, "hour": 0.02})
     said = []
