@@ -11,7 +11,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from rffbench.errors import ConfigError
 from studies.fit import facts, measuring
 from studies.fit.tables import TABLES
 
@@ -35,9 +34,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     try:
         return 1 if study.run(given.table, given.part, lambda line: print(line, file=sys.stderr, flush=True)) else 0
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("interrupted; the same command carries on", file=sys.stderr)
         return 130

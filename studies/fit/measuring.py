@@ -101,11 +101,16 @@ class Study:
                             yield each, trial, name
 
     def run(self, table: str | None, part: str | None, tell: Callable[[str], object]) -> int:
-        """Measure what is missing, one after the other; the number of parts that failed."""
+        """Measure what is missing, one after the other; the number of parts that failed, or could not be begun."""
         failed = 0
         for each, trial, name in [*self.missing(table, part)]:
             tell(f"{each.name}, trial {trial + 1} of {self.trials}: {name}")
-            row = self.measure(each, trial, name)
+            try:
+                row = self.measure(each, trial, name)
+            except ConfigError as error:  # its data is not here, or its metric is not known: the others go on
+                tell(f"  {error}")
+                failed += 1
+                continue
             self._append(row)
             failed += row["status"] != "ok"
             tell(
@@ -116,7 +121,7 @@ class Study:
         return failed
 
     def measure(self, table: Table, trial: int, part: str) -> Row:
-        """The row of a part."""
+        """The row of a part, also of one that failed; ConfigError if it cannot be begun."""
         row: Row = {"table": table.name, "trial": trial, "part": part, "status": "ok", **_environment()}
         try:
             split = Split.of(table, trial)

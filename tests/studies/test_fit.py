@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 pytest.importorskip("skrub", reason="pip install 'rffbench[fit]'")
 pytest.importorskip("skops", reason="pip install 'rffbench[fit]'")
 
-from studies.fit import facts, rivals
+from studies.fit import facts, measuring, rivals
 from studies.fit.facts import Found
 from studies.fit.measuring import PARTS, Split, Study, scored
 from studies.fit.rivals import TREES, Axis
@@ -87,6 +87,25 @@ def test_what_is_missing_is_measured_again_after_a_torn_line_and_a_failure(tmp_p
     study._append(row("waves", 0, "rff", 0.9))
     assert [each["part"] for each in study.rows()] == ["fit", "rff", "rff"]
     assert [part for _, _, part in study.missing("waves", "rff")] == ["rff"]
+
+
+def test_a_part_that_fails_or_cannot_be_begun_does_not_stop_the_others(tmp_path, monkeypatch):
+    def broken(split, minutes, *, best):
+        raise RuntimeError("rffbench fit ended with 2")
+
+    monkeypatch.setattr(measuring, "by_command", broken)
+    monkeypatch.setattr(
+        measuring, "by_rival", lambda split, part, metric: {"metric": metric, "score": 0.9, "seconds": 1.0}
+    )
+    monkeypatch.setattr(measuring, "_environment", dict)
+    said = []
+    study = log(tmp_path, [row("rings", 0, "fit", 0.9)])
+    assert study.run(None, "rff", said.append) == 2
+    assert "waves: its metric is the one that fit chose; run --table waves --part fit" in " ".join(said)
+    assert [(each["table"], each["trial"]) for each in study.rows()[1:]] == [("rings", 0), ("rings", 1)]
+    assert study.run("waves", "fit", said.append) == 2
+    assert study.rows()[-1]["error"] == "RuntimeError: rffbench fit ended with 2"
+    assert len([*study.missing("waves", "fit")]) == 2
 
 
 def test_within_one_percent_and_behind_are_counted_by_trials(tmp_path):
