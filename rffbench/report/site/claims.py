@@ -118,10 +118,10 @@ def papers(path: Path = SHIPPED) -> list[OfPaper]:
     return [OfPaper(name, tuple(mine)) for name, mine in sorted(by_paper.items())]
 
 
-def claims_on(features: str, found: Sequence[OfPaper]) -> list[tuple[OfPaper, Claim]]:
+def claims_on(features: str, found: Sequence[OfPaper]) -> list[tuple[OfPaper, Experiment, Claim]]:
     """The claims about methods with that feature map, of experiments that reproduce a paper."""
     return [
-        (paper, claim)
+        (paper, each, claim)
         for paper in found
         for each in paper.counted
         for claim in each.claims

@@ -15,7 +15,7 @@ from rffbench.config.catalogue import in_words
 from rffbench.errors import RffbenchError
 from rffbench.io.text import plural
 from rffbench.report.site import figures
-from rffbench.report.site.claims import Claim, OfPaper, claims_on
+from rffbench.report.site.claims import Claim, Experiment, OfPaper, claims_on
 from rffbench.report.site.content import BUDGETS, RFF, WORDS, Content
 from rffbench.report.site.parts import COSTS, Part, metric_of
 from rffbench.report.site.standing import BETTER, Standing, told_apart
@@ -38,7 +38,7 @@ def context(content: Content, part: Part, label: str) -> dict[str, Any]:
         "said": sentence(label, part, standings, rows),
         "part": part,
         "fact": content.facts.get(name) if part.is_map(label) else None,
-        "parameters": ", ".join(f"{key}: {value}" for key, value in parameters.items()),
+        "parameters": ", ".join(f"{key}: {_written(value)}" for key, value in parameters.items()),
         "formula": content.facts[name]["summary"].replace("`", "") if name in content.facts else "",
         "serves": in_words(content.facts[name]) if name in content.facts and part.is_map(label) else "",
         "code": _code(name) if part.is_map(label) else None,
@@ -145,17 +145,24 @@ def _sizes(part: Part, label: str, rows: pd.DataFrame) -> Table:
     return Table("sizes", "What was run, and its cost", header, table, notes)
 
 
-def _claims(found: Sequence[tuple[OfPaper, Claim]]) -> dict[str, Any] | None:
+def _claims(found: Sequence[tuple[OfPaper, Experiment, Claim]]) -> dict[str, Any] | None:
     """The claims about the map, with a sentence that counts them; None without any."""
     if not found:
         return None
-    counts = Counter(claim.verdict for _, claim in found)
+    counts = Counter(claim.verdict for *_, claim in found)
     rows = [
-        [Cell(claim.verdict), Cell(claim.claim), Cell(claim.dataset), Cell(paper.short, f"../papers/{paper.name}.html")]
-        for paper, claim in found
+        [Cell(claim.verdict), Cell(claim.claim), Cell(claim.dataset), Cell(each.title),
+         Cell(paper.short, f"../papers/{paper.name}.html")]
+        for paper, each, claim in found
     ]  # fmt: skip
     held = f"{counts[HOLDS]} of {plural(len(found), 'claim')} about it that were judged held here."
-    return {"said": held, "table": Table("claims", "Claims", ["verdict", "claim", "dataset", "paper"], rows)}
+    header = ["verdict", "claim", "dataset", "experiment", "paper"]
+    return {"said": held, "table": Table("claims", "Claims", header, rows)}
+
+
+def _written(value: Any) -> str:
+    """A parameter as a config has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _code(name: str) -> dict[str, str] | None:

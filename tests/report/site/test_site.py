@@ -162,7 +162,7 @@ def test_a_map_s_page_has_its_code_and_its_paper_s_claims(folder):
     assert "class QuasiMonteCarloFeatures" in page.one("details").text
     assert "Avron" in page.text
     every = papers()
-    held = {claim.verdict for _, claim in claims_on("surrogate-leverage", every)}
+    held = {claim.verdict for *_, claim in claims_on("surrogate-leverage", every)}
     assert held == {"holds", "does not hold", "not enough evidence"}
 
 
