@@ -13,10 +13,11 @@ from rffbench import RandomFourierFeatures
 from rffbench.arguments.parameters import WrongParameter
 from rffbench.arguments.rowsource import dense_rows
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, MAPS, by_inputs, make_features, served
+from rffbench.features import FEATURES, MAPS, make_features, served
 from rffbench.features.dot_product import FEATURES as DOT_PRODUCT
 from rffbench.kernels import kernel_class
 from rffbench.kernels.served import kernels_served
+from rffbench.plugins.later import of_row
 from rffbench.solvers import SOLVERS, make_solver
 
 PINS = Path(__file__).parent / "versions.json"
@@ -59,7 +60,7 @@ def of_map(name, own):
     """Of a map the kernel that it stands for."""
     kernel = WITH_ALL_VALUES.get(name) or kernels_served(served(name).kernels)[0]  # the Gaussian, where served
     features = make_features(
-        by_inputs.of_row({"name": name, **own}), kernel=kernel, n_features=16, count="columns",
+        of_row({"name": name, **own}), kernel=kernel, n_features=16, count="columns",
         gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0, random_state=SeedSequence(7),
     )  # fmt: skip
     Z = dense_rows(features.fit(X, Y).transform(X))

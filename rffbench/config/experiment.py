@@ -393,7 +393,7 @@ class Experiment(Strict):
     def to_dict(self) -> dict[str, Any]:
         """The resolved config in the form of the YAML. All defaults are written out, except those of a foreign map,
         which its own code may change."""
-        from rffbench.features import MAPS, known_defaults
+        from rffbench.features import known_defaults
 
         resolved = self.model_dump(mode="json", by_alias=True)
         for key in (*PER_DATASET, "trials"):
@@ -410,9 +410,7 @@ class Experiment(Strict):
                 written["kernel"] = method.kernel.spec()
             left_out = [key for key in OF_METHOD if written[key] is None]
             given = {key: value for key, value in written.items() if key not in left_out}
-            resolved["methods"][label] = MAPS.stated(
-                method.features, {"features": method.features} | known_defaults(method.features) | given
-            )
+            resolved["methods"][label] = {"features": method.features} | known_defaults(method.features) | given
         for key in ("sweep", "executor", "cards", "solver_of", "kernel_of"):
             if not resolved[key]:
                 del resolved[key]

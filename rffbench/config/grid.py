@@ -19,6 +19,7 @@ from rffbench.config.values import DEFAULT, listed
 from rffbench.features import by_inputs
 from rffbench.io.text import canonical_json
 from rffbench.plugins import ownfile
+from rffbench.plugins.later import in_rows, of_row
 from rffbench.trials.spec import Timing, TrialSpec, written_size
 
 # A method's entries, besides its map's parameters.
@@ -185,7 +186,11 @@ class Grid:
                         score_sources=[
                             ownfile.source_hash(name) for name in self.setting("scores") or () if ownfile.is_own(name)
                         ],
-                        **{**self._cells[dataset, method].settings, "features": self._map_on(dataset, method)},
+                        **{
+                            **self._cells[dataset, method].settings,
+                            "features": self._map_on(dataset, method),
+                            "solver": of_row(self.setting("solver", dataset, method)),
+                        },
                     )
                     yield first, self.planned_trials(dataset, method, size)
 
@@ -200,16 +205,16 @@ class Grid:
 
     def _settings(self, dataset: str, method: str) -> dict[str, Any]:
         stated = {name: self.setting(name, dataset, method) for name in SETTINGS if name in self.config}
+        if solver := stated.get("solver"):
+            stated["solver"] = in_rows(solver)
         features = self._map_on(dataset, method)
-        if by_inputs.is_undecided(features):
-            return stated
-        return {"features": by_inputs.in_rows(features), **stated}
+        return stated if by_inputs.is_undecided(features) else {"features": in_rows(features), **stated}
 
     def _map_on(self, dataset: str, method: str) -> dict[str, Any]:
         """A method's map in the trials of a dataset; undecided if the number of inputs decides and there is no card."""
         from rffbench.data.cards import is_card
 
-        features = by_inputs.of_row(self.features(method))
+        features = of_row(self.features(method))
         if not by_inputs.is_undecided(features) or not is_card(dataset):
             return features
         return by_inputs.decided(features, self._inputs(dataset))

@@ -31,10 +31,11 @@ from rffbench.execution.folders import FolderLock
 from rffbench.execution.log import ASIDE, json_lines, log_files
 from rffbench.execution.manifest import FORMAT, format_of, write_whole
 from rffbench.execution.row import Row, check_row, line_of
-from rffbench.features import MAPS, by_inputs, known_defaults
+from rffbench.features import MAPS, known_defaults
 from rffbench.io import files, yamlfile
 from rffbench.io.resources import shipped_configs
 from rffbench.io.text import canonical_json
+from rffbench.plugins.later import LEFT_OUT, in_rows
 from rffbench.plugins.registry import NONE
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import FIELDS, key_of
@@ -182,8 +183,8 @@ class _Copy:
             raise ValueError(f"exclusive must be true, false or features, not {exclusive!r}")
         spec = deepcopy(_LATER) | before | {
             "method": self._label(row["method"], row["features"]),
-            "features": by_inputs.in_rows(_features(row["features"])),
-            "solver": _solver(row["solver"]),
+            "features": in_rows(_features(row["features"])),
+            "solver": in_rows(_solver(row["solver"])),
             "kernel": _kernel(row["kernel"]),
             "timing_mode": _MODES[exclusive],
         }  # fmt: skip
@@ -236,7 +237,7 @@ def _features(given: Mapping[str, Any]) -> dict[str, Any]:
     if name == NONE or MAPS.is_foreign(name):
         return dict(given)
     MAPS.check_names(name, [key for key in given if key != "name"])
-    meant = {**known_defaults(name), **by_inputs.LEFT_OUT.get(name, {}), **_MEANT.get(name, {})}
+    meant = {**known_defaults(name), **LEFT_OUT.get(name, {}), **_MEANT.get(name, {})}
     found = {"name": name} | meant | dict(given)
     if name in _LEVERAGE and found["variant"] == "as-released":
         found["variant"] = "reweighted"
@@ -254,7 +255,7 @@ def _solver(given: Mapping[str, Any]) -> dict[str, Any]:
     defaults = SOLVERS.defaults(name)
     if missing := [key for key, default in defaults.items() if default and key not in given]:
         raise ValueError(f"solver {name} has no {missing[0]} there, and it isn't known what it was")
-    return SOLVERS.stated(name, {"name": name} | defaults | dict(given))
+    return {"name": name} | defaults | LEFT_OUT.get(name, {}) | dict(given)
 
 
 def _kernel(given: Mapping[str, Any]) -> dict[str, Any]:

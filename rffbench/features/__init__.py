@@ -99,9 +99,9 @@ def build_map(
 
 
 def known_defaults(name: str) -> dict[str, Any]:
-    """The parameters of a built-in map with their defaults, as resolved configs and keys state them. Empty for other
+    """The parameters of a built-in map with their defaults, which resolved configs and keys contain. Empty for other
     maps: the key has the hash of their code, which fixes their defaults."""
-    return MAPS.stated(name, MAPS.defaults(name)) if name in MAPS.built_in else {}
+    return MAPS.defaults(name) if name in MAPS.built_in else {}
 
 
 def served(name: str) -> MapServes:

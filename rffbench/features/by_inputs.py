@@ -1,4 +1,4 @@
-"""Parameters of built-in maps that 'auto' leaves to the number of input columns, and how trials and rows have them.
+"""Parameters of built-in maps that 'auto' leaves to the number of input columns.
 
 A trial has what was decided for its dataset, so that its key says what was done. No map is loaded: reports read this.
 """
@@ -29,9 +29,6 @@ _DECIDED: dict[str, tuple[str, Callable[[int], Any]]] = {
     "sorf": ("rotation", rotation_of), "rom": ("rotation", rotation_of), "srht": ("rotation", rotation_of),
     "gauss-hermite": ("points", points_of),
 }  # fmt: skip
-LEFT_OUT: dict[str, dict[str, Any]] = {name: {"rotation": "structured"} for name in ("sorf", "rom", "srht")}
-"""Parameters that came after format 2 of rows, with the value that was the only one before. Keys and rows leave it out,
-so that rows of before are still found."""
 
 
 def is_undecided(features: Mapping[str, Any]) -> bool:
@@ -46,14 +43,3 @@ def decided(features: Mapping[str, Any], d: int) -> dict[str, Any]:
         return dict(features)
     parameter, value = _DECIDED[features["name"]]
     return {**features, parameter: value(d)}
-
-
-def in_rows(features: Mapping[str, Any]) -> dict[str, Any]:
-    """A trial's map as keys and rows have it."""
-    left_out = LEFT_OUT.get(str(features.get("name")), {}).items()
-    return {name: value for name, value in features.items() if (name, value) not in left_out}
-
-
-def of_row(features: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's map as trials have it."""
-    return LEFT_OUT.get(str(features.get("name")), {}) | dict(features)

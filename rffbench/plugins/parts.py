@@ -138,15 +138,14 @@ Factory = TypeVar("Factory")
 
 
 def serves(
-    declared: SolverServes, *, versions: Mapping[str, Mapping[Any, int]] | None = None, later: tuple[str, ...] = ()
+    declared: SolverServes, *, versions: Mapping[str, Mapping[Any, int]] | None = None
 ) -> Callable[[Factory], Factory]:
-    """Decorator that declares what a solver's factory serves, the ``versions`` of values of its parameters, and its
-    ``later`` parameters (`rffbench.plugins.registry.Registry.made_by`, ``stated``)."""
+    """Decorator that declares what a solver's factory serves, and the ``versions`` of values of its parameters
+    (`rffbench.plugins.registry.Registry.made_by`)."""
 
     def declare(factory: Factory) -> Factory:
         factory.serves = declared  # type: ignore[attr-defined]
         factory.versions = versions or {}  # type: ignore[attr-defined]
-        factory.later = later  # type: ignore[attr-defined]
         return factory
 
     return declare

@@ -168,14 +168,6 @@ class Registry:
                 raise ConfigError(f"{self.what} {name!r} cannot be used in a config: its {key} has no default")
         return {key: _plain(parameter.default) for key, parameter in found.items()}
 
-    def stated(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters ``given`` as a trial's key and a resolved config state them: all, but for those that a
-        built-in part got after results were published, its attribute ``later``, where they have their default. So the
-        keys of these results stay."""
-        later = getattr(self.factory(name), "later", ()) if name in self.built_in else ()
-        defaults = self.defaults(name) if later else {}
-        return {key: value for key, value in given.items() if key not in later or value != defaults.get(key, value)}
-
     def check_names(self, name: str, given: Collection[str], besides: Collection[str] = ()) -> None:
         """ConfigError for the first ``given`` key that is neither a parameter nor in ``besides``."""
         valid = [*self.parameters(name), *besides]

@@ -161,9 +161,8 @@ def _number(written: Any) -> Any:
 
 
 def spec(config: Mapping[str, Any]) -> dict[str, Any]:
-    """``config`` in a trial's spec: the name and the parameters of the solver, with defaults (`Registry.stated`)."""
-    name = config.get("name", "ridge")
-    return {"name": name, **SOLVERS.stated(name, check_solver(config))}
+    """``config`` in a trial's spec: the name and all parameters of the solver, with defaults."""
+    return {"name": config.get("name", "ridge"), **check_solver(config)}
 
 
 def check_map(name: str, features: str) -> None:

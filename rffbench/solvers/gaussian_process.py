@@ -563,8 +563,7 @@ def _letters(config: Mapping[str, Any]) -> dict[str, float]:
     SolverServes(
         sums="n*p*p/2", cost="(c + 1)*p**3/3 + i*p**3 + u*n*p*p", letters=_letters,
         source="Rasmussen and Williams, 2006; Milios et al., NeurIPS 2018",
-    ),
-    later=("learn", "diagonal"),
+    )
 )  # fmt: skip
 def make_gp(
     *, task: str, features: Any, memory: int | None = None, random_state: RandomState = None,

@@ -15,10 +15,11 @@ from numpy.random import SeedSequence
 
 from rffbench import __version__
 from rffbench.arguments.seeds import feature_stream
-from rffbench.features import by_inputs, map_recipe
+from rffbench.features import map_recipe
 from rffbench.io.text import canonical_json
 from rffbench.kernels import kernel_in_words
 from rffbench.plugins import ownfile
+from rffbench.plugins.later import in_rows, of_row
 from rffbench.plugins.parts import Task
 from rffbench.plugins.recipe import Recipe
 from rffbench.solvers import NONE, solver_recipe
@@ -102,10 +103,10 @@ class TrialSpec:
     flaws: list[Flaw] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as in keys and rows (`rffbench.features.by_inputs`). Values are the spec's own, not copies."""
+        """All fields, as in keys and rows (`rffbench.plugins.later`). Values are the spec's own, not copies."""
         values = vars(self)
-        found = {in_rows: values[name] for name, in_rows in _IN_ROWS.items()}
-        found["features"] = by_inputs.in_rows(self.features)
+        found = {there: values[name] for name, there in _IN_ROWS.items()}
+        found["features"], found["solver"] = in_rows(self.features), in_rows(self.solver)
         for part in ("features", "kernel"):
             if ownfile.is_own(name := values[part].get("name")):
                 found[part] = {**found[part], "name": ownfile.portable(str(name))}
@@ -116,8 +117,8 @@ class TrialSpec:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> TrialSpec:
         """The spec inside a row of trials.jsonl. KeyError if the row lacks a field."""
-        found = {name: row[in_rows] for name, in_rows in _IN_ROWS.items()}
-        return cls(**{**found, "features": by_inputs.of_row(row["features"])})
+        found = {name: row[there] for name, there in _IN_ROWS.items()}
+        return cls(**{**found, "features": of_row(row["features"]), "solver": of_row(row["solver"])})
 
     @cached_property
     def map(self) -> Recipe | None:
@@ -179,9 +180,9 @@ class TrialSpec:
         as in keys: 1 is not 1.0."""
         here, there = self.to_dict(), other.to_dict()
         return next(
-            (name, here[in_rows], there[in_rows])
-            for name, in_rows in _IN_ROWS.items()
-            if canonical_json(here[in_rows]) != canonical_json(there[in_rows])
+            (name, here[key], there[key])
+            for name, key in _IN_ROWS.items()
+            if canonical_json(here[key]) != canonical_json(there[key])
         )
 
     @property

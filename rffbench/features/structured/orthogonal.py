@@ -66,7 +66,6 @@ class OrthogonalRandomFeatures(FourierFeatures):
     choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "block": ("square", "tall"), "signs": ("haar", "lapack"), "lengths": ("own", "coupled"),
     }  # fmt: skip
-    later: ClassVar[tuple[str, ...]] = ("lengths",)
     of_whole_blocks: ClassVar[bool] = False
     """Whether a direction depends on all d columns of the rotation, so that whole blocks are drawn and then cut."""
 

@@ -257,8 +257,7 @@ def _load_libsvm() -> Any:
     SolverServes(
         uses="kernel rows", tasks=("classification",), iterative=True, cost=f"{USUAL_STEPS}*c*n**1.5*d**0.5",
         libraries=("LIBSVM",), source="Chang and Lin, ACM TIST 2011",
-    ),
-    later=("calibrate",),
+    )
 )  # fmt: skip
 def make_kernel_svm(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,

@@ -360,8 +360,7 @@ def _letters(config: Mapping[str, Any]) -> dict[str, float]:
         tasks=("classification",), iterative=True, cost="i*c*n*p", sparse_cost="4*i*c*n*R", letters=_letters,
         libraries=("LIBLINEAR",),
         source="Fan et al., JMLR 2008",
-    ),
-    later=("calibrate",),
+    )
 )  # fmt: skip
 def make_linear_svm(
     *, task: str, features: Any, memory: int | None = None,
