@@ -71,7 +71,10 @@ def _cost(timed: Results | None, label: str, columns: int) -> str:
         return ""
     ratios = cost_ratios(own_costs(timed)["fit"], columns).reset_index()
     mine = ratios[(ratios["method"] == label) & (ratios["n_features"] == columns)]["ratio"]
-    return "" if mine.empty or label == BASELINE else f", at {mine.median():.2g} times their seconds"
+    if mine.empty or label == BASELINE:
+        return ""
+    times = f"{mine.median():.2g}"
+    return ", at their seconds" if times == "1" else f", at {times} times their seconds"
 
 
 def _decides(gains: Gains) -> str:

@@ -47,6 +47,12 @@ def test_the_sentence_is_the_planted_gain_s_with_its_cost_and_what_can_be_decide
     assert "The smallest gain that these 6 datasets can decide is " in text
 
 
+def test_what_takes_as_long_is_said_to(ran):
+    results = ran(lambda _: 0.0)
+    results.trials["feature_s"] = 0.7
+    assert "at 512 columns, at their seconds. " in verdict_of(results, "QMC", results)
+
+
 def test_gains_that_differ_in_sign_decide_nothing_and_other_sizes_are_counted(ran):
     results = ran(lambda at: 4.0 * (-1) ** at, at_128=lambda at: 2.0 if at < 2 else 0.0)
     text = verdict_of(results, "QMC")
