@@ -33,6 +33,7 @@ TITLES = {
     "cluster": "Trials on a dask cluster",
     "falkon": "Falkon on covtype",
     "features": "Feature maps",
+    "gp": "Gaussian processes",
     "landmarks": "Landmarks of the Nyström map",
     "leverage": "Leverage scores and their surrogate",
     "iterative": "Iterative solvers",

@@ -14,6 +14,7 @@ BinningKernel        a kernel that is the probability of one cell of a random gr
 Regressor            a solver for regression: implement ``fit`` and ``_linear``
 Classifier           a solver for classification
 Score                a score of predictions: implement ``compute``, which gets `Predictions`
+score                a built-in score by its name, such as ``nll``
 Predictions          labels, decision scores and probabilities of the test rows, with the right answers
 Metric               a number's name, title, unit and better direction
 Executor             the interface of an executor on this machine
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from rffbench.trials.metrics import Metric as Metric
     from rffbench.trials.scores import Predictions as Predictions
     from rffbench.trials.scores import Score as Score
+    from rffbench.trials.scores import score as score
 
 _HOME = {
     "FeatureMap": "rffbench.features.base",
@@ -62,6 +64,7 @@ _HOME = {
     "Classifier": "rffbench.solvers.base",
     "Metric": "rffbench.trials.metrics",
     "Score": "rffbench.trials.scores",
+    "score": "rffbench.trials.scores",
     "Predictions": "rffbench.trials.scores",
     "Executor": "rffbench.execution",
     "ClusterExecutor": "rffbench.execution.cluster",

@@ -37,6 +37,7 @@ def grid_hash(experiment):
         "scaling",
         "board-coupled",
         "board-askotch",
+        "gp",
         *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
     ],
 )

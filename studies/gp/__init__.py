@@ -1,0 +1,1 @@
+"""Do the intervals of Gaussian processes on features hold?"""

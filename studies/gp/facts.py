@@ -1,0 +1,84 @@
+"""How often intervals of Gaussian processes on features hold: results of the config gp, and of the exact process.
+
+The results may not be there yet; then the page says so.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+
+import rffbench
+from studies.evidence import folder_of
+
+FOLDER = folder_of("gp")
+EXACT = FOLDER / "exact.csv"
+ROWS, EVERY_ROW = "3000", "all"
+SCORES = ("nll", "coverage_50", "coverage_90", "coverage_95")
+PROCESS = "exact process"
+
+
+@cache
+def trials() -> pd.DataFrame:
+    """dataset, rows, method, n_features, trial, rmse and the scores, of trials that ended well; empty without
+    results."""
+    columns = ["dataset", "rows", "method", "n_features", "trial", "rmse", *SCORES]
+    if not (FOLDER / "config.yaml").exists():
+        return pd.DataFrame(columns=columns)
+    found = rffbench.load(FOLDER).trials
+    return found.loc[found["status"] == "ok", columns]
+
+
+@cache
+def exact() -> pd.DataFrame:
+    """dataset, rmse and the scores of scikit-learn's exact process; empty where it was not fitted."""
+    return pd.read_csv(EXACT) if EXACT.exists() else pd.DataFrame(columns=["dataset", "rmse", *SCORES])
+
+
+def are_there() -> bool:
+    return not trials().empty
+
+
+def datasets(rows: str = ROWS) -> list[str]:
+    return [str(name) for name in trials().loc[trials()["rows"] == rows, "dataset"].unique()]
+
+
+def means(rows: str = ROWS) -> pd.DataFrame:
+    """The mean over trials by dataset, method and number of columns."""
+    mine = trials()[trials()["rows"] == rows]
+    return mine.groupby(["dataset", "method", "n_features"], sort=False)[["rmse", *SCORES]].mean().reset_index()
+
+
+def medians(rows: str = ROWS) -> list[list[str]]:
+    """A row for each method and number of columns: the medians over datasets; the exact process last, of those rows
+    that it was fitted to."""
+    found = means(rows).groupby(["method", "n_features"], sort=False)[["rmse", *SCORES]].median().reset_index()
+    table = [[str(row["method"]), f"{row['n_features']:,}", *_numbers(row)] for _, row in found.iterrows()]
+    if rows == ROWS and not exact().empty:
+        table.append([PROCESS, "–", *_numbers(exact()[["rmse", *SCORES]].median())])
+    return table
+
+
+def rows_of_datasets(n_features: int, rows: str = ROWS) -> list[list[str]]:
+    """A row for each dataset and method, at that number of columns; and of the exact process."""
+    found = means(rows)
+    table = []
+    for name in datasets(rows):
+        mine = found[(found["dataset"] == name) & (found["n_features"] == n_features)]
+        table += [[name, str(row["method"]), *_numbers(row)] for _, row in mine.iterrows()]
+        if rows == ROWS:
+            theirs = exact()[exact()["dataset"] == name]
+            table += [[name, PROCESS, *_numbers(row)] for _, row in theirs.iterrows()]
+    return table
+
+
+def _numbers(row: pd.Series) -> list[str]:
+    return [f"{row['rmse']:.3f}", f"{row['nll']:.2f}", *(f"{row[name]:.1f}" for name in SCORES[1:])]
+
+
+def covered(method: str, n_features: int, within: tuple[float, float] = (93.0, 97.0)) -> int:
+    """On how many datasets the 95 % intervals hold that share of the test rows, in percent, at 3,000 rows."""
+    found = means()
+    mine = found[(found["method"] == method) & (found["n_features"] == n_features)]["coverage_95"]
+    return int(mine.between(*within).sum())
