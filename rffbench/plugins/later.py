@@ -15,7 +15,11 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "gp": {"learn": None, "diagonal": False},
     "linear-svm": {"calibrate": None},
     "kernel-svm": {"calibrate": None},
-}
+    "linear": {"class_weight": None},
+    "gradient-boosting": {
+        "leaves": 31, "early_stopping": False, "folds": 5, "rows": 10_000, "class_weight": None,
+    },
+}  # fmt: skip
 """Of a map or a solver, by name: such parameters, and their values in rows without them."""
 
 

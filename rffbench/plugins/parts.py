@@ -33,6 +33,7 @@ LETTERS = {
     "o": "1 where directions are made orthogonal, else 0", "r": "the multiply-adds of a projection",
     "q": "folds of the cross-validation; 0 of a single λ",
     "i": "passes, steps or trees: a usual number, or the budget's if that is less",
+    "e": "fits that choose settings", "w": "the most rows on which settings are chosen",
     "u": "passes over the rows in which parameters are learnt: a usual number",
 }  # fmt: skip
 """The meaning of the letters in formulas. A map or a solver may add letters."""

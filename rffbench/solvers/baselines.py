@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.class_weight import compute_sample_weight
 
-from rffbench.arguments.parameters import check_count, check_positive
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_count, check_positive
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, Regressor, less_origin, read_rows
 from rffbench.solvers.ridge.make import make_ridge
 from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
+from rffbench.solvers.weights import Balanced, check_balanced
 
 
 @serves(SolverServes(uses="inputs", sums="n*d*min(n, d)/2", cost="f*min(n, d)**3/6", cross_validates=True))
 def make_linear(
     *, task: str, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n", center: Center = True,
+    class_weight: Balanced = None,
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
     """Ridge regression on the inputs themselves; lambda by k-fold cross-validation.
 
@@ -31,33 +36,77 @@ def make_linear(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ, or λ itself; trace, λ·tr(XᵀX).
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    class_weight : null; or balanced: all classes have the same total weight.
     """
     return make_ridge(
-        task=task, features=None, memory=memory, lambda_=lambda_, folds=folds, lambda_scale=lambda_scale, center=center
-    )
+        task=task, features=None, memory=memory, lambda_=lambda_, folds=folds, lambda_scale=lambda_scale, center=center,
+        class_weight=class_weight,
+    )  # fmt: skip
+
+
+class _Grown(NamedTuple):
+    """Settings of scikit-learn's boosting that were tried, the mean held-out loss over folds, and the mean number of
+    trees at which the fits stopped."""
+
+    settings: dict[str, Any]
+    loss: float
+    trees: float
 
 
 class _GradientBoosting:
     trees: int
-    learning_rate: float
-    random_state: RandomState
+    class_weight: Balanced = None
 
     def __init__(
-        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None,
+        self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
+        early_stopping: bool = False, folds: int = 5, rows: int = 10_000, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.trees = trees
         self.learning_rate = learning_rate
+        self.leaves = leaves
+        self.early_stopping = early_stopping
+        self.folds = folds
+        self.rows = rows
         self.random_state = random_state
 
     def check_parameters(self) -> None:
         """ValueError for a wrong parameter, naming it and what would be right."""
         check_count("trees", self.trees, least=1)
-        check_positive("learning_rate", self.learning_rate)
+        rates, leaves = np.atleast_1d(self.learning_rate), np.atleast_1d(self.leaves)
+        for name, values in (("learning_rate", rates), ("leaves", leaves)):
+            if not len(values):
+                raise WrongParameter(name, "must be a value or a list of values, got an empty list")
+        for rate in rates:
+            check_positive("learning_rate", rate.item())
+        for count in leaves:
+            check_count("leaves", count.item(), least=2)
+        check_choice("early_stopping", self.early_stopping, (True, False))
+        check_count("folds", self.folds, least=2)
+        check_count("rows", self.rows, least=2)
 
-    def _settings(self) -> dict[str, Any]:
+    def _chosen(self, X: NDArray, y: NDArray) -> dict[str, Any]:
+        """scikit-learn's settings of the final fit to X (n, d) and y (n,): if there are several, or the number of trees
+        is to be found, those with the least held-out loss."""
         self.check_parameters()
-        seed = int(generator(seed_sequence(self.random_state), "trees").integers(2**32))
-        return {"max_iter": self.trees, "learning_rate": self.learning_rate, "random_state": seed}
+        sequence = seed_sequence(self.random_state)
+        seed = int(generator(sequence, "trees").integers(2**32))
+        rates, leaves = np.atleast_1d(self.learning_rate).tolist(), np.atleast_1d(self.leaves).tolist()
+        tried = [{"learning_rate": rate, "max_leaf_nodes": most} for rate in rates for most in leaves]
+        common = {"max_iter": self.trees, "random_state": seed, "early_stopping": "auto"}
+        if len(tried) == 1 and not self.early_stopping:
+            return {**common, **tried[0]}
+        few = np.sort(generator(sequence, "rows to choose on").permutation(len(X))[: self.rows])
+        common["early_stopping"] = self.early_stopping
+        grown = [self._held_out({**common, **each}, X[few], y[few]) for each in tried]
+        best = min(grown, key=lambda each: each.loss)
+        trees = max(1, round(best.trees)) if self.early_stopping else self.trees
+        self.metrics_ = {"choice_fits": float(len(tried) * self.folds), "trees": float(trees)}
+        self.chosen_ = {name: best.settings[name] for name in tried[0]}
+        return {**best.settings, "max_iter": trees, "early_stopping": False}
+
+    def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
+        """The settings tried in folds of these rows."""
+        raise NotImplementedError
 
 
 class GradientBoostingRegressor(_GradientBoosting, Regressor):
@@ -65,20 +114,41 @@ class GradientBoostingRegressor(_GradientBoosting, Regressor):
 
     Parameters
     ----------
-    trees : the number of trees, per target.
-    learning_rate : the factor of each tree's values.
+    trees : the number of trees, per target; with ``early_stopping`` the most.
+    learning_rate : the factor of each tree's values, or several to choose from.
+    leaves : the most leaves of a tree, or several to choose from.
+    early_stopping : whether the number of trees is chosen: in each fold a fit stops when a tenth of its rows, which it
+        does not learn from, gains nothing by ten more trees; the final fit has the mean number.
+    folds : of the cross-validation on the mean squared error, or the log-loss of classes.
+    rows : the most rows on which settings are chosen.
 
     Attributes
     ----------
     models_ : the fitted models of scikit-learn, of the targets less ``origin_`` (targets,), which is near their means.
+    chosen_ : scikit-learn's learning rate and leaves that were chosen.
+    metrics_ : 'choice_fits', the fits of the choice; 'trees', of the final fit; both of all targets. Only of a choice.
     """
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        X, settings = read_rows(X), self._settings()
+        X = read_rows(X)
         self.origin_ = self._target_origin(Y)
         Y = less_origin(Y, self.origin_)
-        self.models_ = [HistGradientBoostingRegressor(**settings).fit(X, target) for target in Y.T]
+        self.models_, sums = [], dict[str, float]()
+        self.__dict__.pop("metrics_", None)  # of an earlier fit
+        for target in Y.T:
+            self.models_.append(HistGradientBoostingRegressor(**self._chosen(X, target)).fit(X, target))
+            sums = {name: value + sums.get(name, 0.0) for name, value in self.__dict__.pop("metrics_", {}).items()}
+        if sums:
+            self.metrics_ = sums
         self._single = y.ndim == 1
+
+    def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
+        losses, trees = [], []
+        for train, held in KFold(self.folds).split(X):
+            model = HistGradientBoostingRegressor(**settings).fit(X[train], y[train])
+            losses.append(np.mean(np.square(y[held] - model.predict(X[held]))))
+            trees.append(model.n_iter_)
+        return _Grown(settings, float(np.mean(losses)), float(np.mean(trees)))
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         rows = read_rows(X)
@@ -91,36 +161,97 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
 
     Parameters
     ----------
-    trees : the number of trees, per class if there are more than two.
-    learning_rate : the factor of each tree's values.
+    trees : the number of trees, per class if there are more than two; with ``early_stopping`` the most.
+    learning_rate, leaves, early_stopping, folds, rows : as in `GradientBoostingRegressor`, by the log-loss.
+    class_weight : None or 'balanced', in the choice too.
 
     Attributes
     ----------
     model_ : the fitted model of scikit-learn.
+    chosen_, metrics_ : as in `GradientBoostingRegressor`.
     """
+
+    def __init__(
+        self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
+        early_stopping: bool = False, folds: int = 5, rows: int = 10_000, class_weight: Balanced = None,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            trees, learning_rate=learning_rate, leaves=leaves, early_stopping=early_stopping, folds=folds, rows=rows,
+            random_state=random_state,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_balanced(self.class_weight, "classification")
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         labels = Y.argmax(axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(int)
-        self.model_ = HistGradientBoostingClassifier(**self._settings()).fit(read_rows(X), labels)
+        X = read_rows(X)
+        self.__dict__.pop("metrics_", None)  # of an earlier fit
+        self.model_ = self._made(self._chosen(X, labels)).fit(X, labels)
+
+    def _made(self, settings: dict[str, Any]) -> HistGradientBoostingClassifier:
+        return HistGradientBoostingClassifier(**settings, class_weight=self.class_weight)
+
+    def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
+        losses, trees = [], []
+        for train, held in StratifiedKFold(self.folds).split(X, y):
+            model = self._made(settings).fit(X[train], y[train])
+            known = np.isin(y[held], model.classes_)  # a class of one row is in one fold
+            weights = compute_sample_weight(self.class_weight, y[held][known])
+            found = model.predict_proba(X[held][known])
+            losses.append(log_loss(y[held][known], found, sample_weight=weights, labels=model.classes_))
+            trees.append(model.n_iter_)
+        return _Grown(settings, float(np.mean(losses)), float(np.mean(trees)))
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(self.model_.decision_function(read_rows(X)), dtype=np.float64)
 
 
 def _letters(config: Mapping[str, Any]) -> dict[str, float]:
-    return {"i": float(config.get("trees", 100))}
+    """i, e and w of the formula: the trees, half of the most where fits may stop, and the fits and the rows of the
+    choice. The formula's numbers are those of the board's rows: a tree takes some milliseconds however few rows there
+    are."""
+    tried = np.size(config.get("learning_rate", 0.1)) * np.size(config.get("leaves", 31))
+    trees = float(config.get("trees", 100))
+    if tried == 1 and not config.get("early_stopping"):
+        return {"i": trees, "e": 0.0, "w": 0.0}
+    return {
+        "i": trees / (1 + bool(config.get("early_stopping"))),
+        "e": float(tried * config.get("folds", 5)),
+        "w": float(config.get("rows", 10_000)),
+    }
 
 
-@serves(SolverServes(uses="inputs", iterative=True, cost="2*i*c*n*d", letters=_letters))
+@serves(
+    SolverServes(
+        uses="inputs", iterative=True, cost="i*c*(120*d*(n + e*min(n, w)) + 30000000*(1 + e))", letters=_letters
+    )
+)
 def make_gradient_boosting(
-    *, task: str, random_state: RandomState = None, trees: int = 100, learning_rate: float = 0.1
-) -> GradientBoostingRegressor | GradientBoostingClassifier:
+    *, task: str, random_state: RandomState = None, trees: int = 100, learning_rate: float | Sequence[float] = 0.1,
+    leaves: int | Sequence[int] = 31, early_stopping: bool = False, folds: int = 5, rows: int = 10_000,
+    class_weight: Balanced = None,
+) -> GradientBoostingRegressor | GradientBoostingClassifier:  # fmt: skip
     """Gradient boosting of trees on the inputs themselves: scikit-learn's HistGradientBoosting.
 
     Parameters
     ----------
-    trees : the number of trees, per class if there are more than two.
-    learning_rate : the factor of each tree's values.
+    trees : the number of trees, per class if there are more than two; with early_stopping the most.
+    learning_rate : the factor of each tree's values, or values for cross-validation to choose from.
+    leaves : the most leaves of a tree, or values for cross-validation to choose from.
+    early_stopping : true: the number of trees is the mean of those at which the fits of the folds stop.
+    folds : folds of the cross-validation.
+    rows : the most rows on which settings are chosen.
+    class_weight : null; or balanced: all classes have the same total weight.
     """
-    estimator = GradientBoostingClassifier if task == "classification" else GradientBoostingRegressor
-    return estimator(trees, learning_rate=learning_rate, random_state=random_state)
+    settings: dict[str, Any] = {
+        "learning_rate": learning_rate, "leaves": leaves, "early_stopping": early_stopping, "folds": folds,
+        "rows": rows, "random_state": random_state,
+    }  # fmt: skip
+    if task == "classification":
+        return GradientBoostingClassifier(trees, **settings, class_weight=class_weight)
+    check_balanced(class_weight, task)
+    return GradientBoostingRegressor(trees, **settings)

@@ -254,6 +254,8 @@ METRICS = {
         Metric("gamma", "chosen γ"),
         Metric(TIMES_MEDIAN, "chosen σ over the median distance"),
         Metric("bandwidth_s", "time to choose the bandwidth", SECONDS),
+        Metric("choice_fits", "fits to choose settings"),
+        Metric("trees", "trees"),
         Metric("cv_error", "cross-validation error"),
         Metric("test_error", "test error", better="less"),  # of a solver's curves, as the next
         Metric("nonzeros", "features in the model"),

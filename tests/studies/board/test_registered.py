@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from rffbench import load_card
 from rffbench.config.loading import load_experiment
 from studies.board.registered import CONFIRMATORY, FAMILIES, OF_GAUSSIAN, OF_KERNEL
 
 FOLDER = Path(__file__).parents[3] / "docs" / "board"
-PAGES = [FOLDER / "questions.md", FOLDER / "columns.md", FOLDER / "learners.md"]
+PAGES = [FOLDER / f"{name}.md" for name in ("questions", "questions-2", "columns", "learners")]
 ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \| `(\w+)` \| .+ \|$", re.MULTILINE)
 SEEDS = {
     "board": 31, "board-kernels": 31, "board-one-sigma": 31, "board-seconds": 31, "board-tuning": 31,
     "board-solvers": 31, "board-reference": 4096, "board-small": 0,
 }  # fmt: skip
 LARGE = ("board", "board-kernels", "board-one-sigma", "board-seconds", "board-tuning")
+SECOND = ("board-choice", "board-learners", "board-rare")
 
 
 def grid_hash(experiment):
@@ -30,6 +32,8 @@ def grid_hash(experiment):
     [
         "board-reference",
         "board-solvers",
+        "board-learners",
+        "board-rare",
         "columns-confirm",
         "columns-confirm-large",
         "learners",
@@ -38,7 +42,7 @@ def grid_hash(experiment):
         "board-coupled",
         "board-askotch",
         "gp",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in (*LARGE, "board-choice")),
     ],
 )
 def test_the_page_has_the_hash_of_the_grid(name):
@@ -94,3 +98,24 @@ def test_the_page_names_six_confirmatory_maps():
     assert len(CONFIRMATORY) == 6
     for words in ("SORF", "orthogonal", "Halton QMC", "quadrature", "surrogate leverage", "RPCholesky", "reweighted"):
         assert words in text
+
+
+def test_the_second_edition_has_one_seed_and_the_protocol_of_the_board():
+    board, *parts = (load_experiment(name) for name in ("board", *SECOND))
+    assert {each.seed for each in parts} == {47}
+    choice, learners, rare = parts
+    assert choice.datasets == learners.datasets == board.datasets
+    assert choice.preprocess == learners.preprocess == board.preprocess
+    assert choice.kernel == board.kernel
+    assert choice.solver.spec() == board.solver.spec()
+    assert {**rare.solver.spec(), "class_weight": None, "center": True} == board.solver.spec()
+    assert {name for names in OF_KERNEL.values() for name in names} | {*OF_GAUSSIAN} == {*choice.methods}
+
+
+@pytest.mark.parametrize("dataset", ["w8a", "ijcnn1", "covtype-rare", "satimage-rare", "letter-rare"])
+def test_a_rare_class_has_less_than_a_tenth_of_the_rows(dataset):
+    card = load_card(dataset)
+    positive = card.labels.positive if card.labels else [max(card.classes, key=float)]
+    share = sum(card.classes[name] for name in positive) / card.rows
+    assert dataset in load_experiment("board-rare").datasets
+    assert share < 0.1
