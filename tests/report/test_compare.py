@@ -326,15 +326,16 @@ def test_a_reference_without_numbers_brings_its_claims(tmp_path):
 # ---- Text and files ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def compared(tmp_path):
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """A folder that is compared, what is found, and the files that are written of it."""
     rows = [
         *cell(68.7 + TEN),
         *cell(75 + TEN, multiple=2),
         *cell(68.6 + TEN, "surrogate-RFF"),
         *cell(76 + TEN, "surrogate-RFF", multiple=2),
     ]
-    folder = loaded(tmp_path, rows).folder
+    folder = loaded(tmp_path_factory.mktemp("compared"), rows).folder
     comparison, statistics = report.compare_folder(folder)
     return folder, comparison, statistics, report.write_comparison(comparison, statistics)
 

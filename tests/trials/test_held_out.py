@@ -52,8 +52,9 @@ def rows(one):
 
 
 @pytest.mark.parametrize(("scores", "scoring"), [
-    ([], "accuracy"), (["balanced_accuracy", "auc"], "balanced_accuracy"), (["mae", "auc"], "roc_auc"),
-    (["average_precision"], "average_precision"),
+    ([], "accuracy"), (["mae", "auc"], "roc_auc"),
+    pytest.param(["balanced_accuracy", "auc"], "balanced_accuracy", marks=pytest.mark.slow),
+    pytest.param(["average_precision"], "average_precision", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_of_classes_the_bandwidth_has_the_best_score_on_stratified_folds_as_by_scikit_learn(scores, scoring):
     chosen = []
