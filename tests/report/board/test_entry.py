@@ -614,6 +614,7 @@ def test_tables_of_another_version_are_told(tmp_path):
         read_tables(path)
 
 
+@pytest.mark.slow
 def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["board"], standalone_mode=False)

@@ -128,6 +128,7 @@ def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
     assert (share.value, without_worst.value) == (1, 0)
 
 
+@pytest.mark.slow
 def test_kernels_are_compared_at_every_size_that_has_run_whole():
     """At 1,024 columns, where a trial of one kernel is missing, nothing is said; the table leaves no kernel out."""
     rng = np.random.default_rng(3)
