@@ -9,7 +9,7 @@ from scipy.stats import qmc
 
 from rffbench import QuasiMonteCarloFeatures
 from rffbench.features import make_features
-from rffbench.features import qmc as features_qmc
+from rffbench.features.quadrature import qmc as features_qmc
 from rffbench.features.quadrature.qmc import generating_vector, low_discrepancy_points
 from rffbench.kernels import ProductKernel, with_trait
 
