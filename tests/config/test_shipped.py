@@ -38,6 +38,7 @@ def test_a_config_is_valid_and_as_it_is_listed_and_its_results_are_those_of_its_
     assert experiment.size() == len(specs)
     assert row["minutes"] > 0
     if (results := results_of(name)).is_dir():
+        assert load_experiment(results / "config.yaml").name == name  # it can be run again from the folder
         asked: dict = {}
         for spec in specs:
             asked.setdefault(cell(spec.to_dict()), set()).add(spec.key)
