@@ -338,8 +338,8 @@ def _run(
 
 @dataclass(frozen=True)
 class _Output:
-    """How tables are printed: for a terminal, or set as ``form`` across so many ``columns`` of an article. The set ones
-    are alone on standard output."""
+    """How tables are printed: for a terminal, or as ``form`` across 1 or 2 ``columns`` of an article; those are alone
+    on standard output."""
 
     form: str | None
     columns: int

@@ -32,7 +32,7 @@ class Part:
     ``rows`` has dataset, n_features, method, trial, loss (NaN of a trial that failed), failed, and ``fit`` and
     ``memory``, ratios to the baseline's with `COLUMNS` columns, where they are known. ``maps`` has for each label the
     name and the parameters of its feature map; ``seconds`` the measured seconds of own trials; ``sources`` by label the
-    SHA-256 of the file of a map of one's own.
+    SHA-256 of an own map's file.
     """
 
     name: str
