@@ -66,9 +66,11 @@ def test_a_trial_with_two_kernel_errors_is_refused_where_its_scores_agree(shard,
     assert merge(rounded, tmp_path / "c")[0].trials == 1  # another machine rounds otherwise
 
 
+@pytest.mark.parametrize("timing", ["shared", "exclusive"])
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-def test_a_trial_that_failed_in_one_shard_is_the_one_that_is_ok(shard, tmp_path, order):
-    parts = {"a": shard("a", rows([0])), "b": shard("b", [log.lost(log.spec(), "timeout")])}
+def test_a_trial_that_failed_in_one_shard_is_the_one_that_is_ok(shard, tmp_path, order, timing):
+    lost = log.lost(log.spec(timing=timing), "timeout")
+    parts = {"a": shard("a", rows([0], timing=timing), timing=timing), "b": shard("b", [lost], timing=timing)}
     (made,) = merge([parts[name] for name in order], tmp_path / "c")
     assert [row["status"] for row in read_rows(made.folder / "trials.jsonl")] == ["ok"]
 
