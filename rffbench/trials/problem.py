@@ -38,9 +38,6 @@ from rffbench.trials.measuring import Points
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialSpec
 
-LEAST_LENGTH = 1e-100  # the mean of ‖z‖² over some rows, below which all rows count
-CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, to which a sigmoid is fitted
-
 
 @dataclass
 class Problem:

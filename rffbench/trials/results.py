@@ -190,8 +190,9 @@ class FittedTrial:
             blocks = [self.X[rows] for rows in row_blocks(len(self.X))]
             lengths = [float(self._mean_squares(block).sum()) for block in blocks]
             length = float(np.average(lengths, weights=[len(block) for block in blocks]))
-        if not length:
-            raise ValueError(f"the features of {type(self.features).__name__} are 0, or too small to be squared")
+        if length < LEAST_LENGTH:
+            vanishing = f"the features of {type(self.features).__name__} are 0, or too small to be squared"
+            raise ValueError(f"{vanishing}: a wider kernel would reach the rows")
         return self._penalty(1.0) / (len(self.X) * length)
 
     def _mean_squares(self, X: Any = None) -> NDArray[np.float64]:

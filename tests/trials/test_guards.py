@@ -82,6 +82,11 @@ class Zeros(Foreign):
         return 0 * super().transform(X)
 
 
+class Vanishing(Foreign):  # as a narrow kernel is at rows between the landmarks
+    def transform(self, X):
+        return 1e-120 * super().transform(X)
+
+
 class SetsSeeds(Foreign):
     def fit(self, X, y=None):
         np.random.seed(0)  # noqa: NPY002
@@ -155,6 +160,7 @@ def test_a_map_that_copies_first_may_do_as_it_likes(monkeypatch):
         (Huge, LIBLINEAR, 0, "the features of Huge hold .* numbers too large to be squared"),
         (Huge, {"name": "none"}, 60, "the features of Huge hold .* numbers too large to be squared"),
         (Zeros, {}, 0, "the features of Zeros are 0, or too small to be squared"),
+        (Vanishing, {}, 0, "the features of Vanishing are 0, or too small to be squared: a wider kernel"),
         (Huge, {}, 0, "the features of Huge hold .* numbers too large to be squared"),
         (Narrow, {}, 0, r"Narrow.transform must give an array of numbers \(1, 40\), got float64 \(1, 7\)"),
         (OneRow, {}, 0, r"OneRow.transform must give an array of numbers \(\d+, 40\), got float64 \(1, 40\)"),
