@@ -111,7 +111,7 @@ class Study:
                 tell(f"  {error}")
                 failed += 1
                 continue
-            self._append(row)
+            self.append(row)
             failed += row["status"] != "ok"
             tell(
                 f"  {row['error']}"
@@ -122,7 +122,7 @@ class Study:
 
     def measure(self, table: Table, trial: int, part: str) -> Row:
         """The row of a part, also of one that failed; ConfigError if it cannot be begun."""
-        row: Row = {"table": table.name, "trial": trial, "part": part, "status": "ok", **_environment()}
+        row: Row = {"table": table.name, "trial": trial, "part": part, "status": "ok", **environment()}
         try:
             split = Split.of(table, trial)
             metric = self._metric(table) if part != "fit" else ""
@@ -152,7 +152,8 @@ class Study:
             )
         return str(chosen[0])
 
-    def _append(self, row: Row) -> None:
+    def append(self, row: Row) -> None:
+        """Write a row at the end of the log, on a line of its own even after a torn one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / LOG
         torn = path.is_file() and not path.read_bytes().endswith(b"\n")
@@ -244,7 +245,7 @@ def constant_score(split: Split, metric: str) -> float:
 # ---- The machine -----------------------------------------------------------------------------------------------
 
 
-def _environment() -> Row:
+def environment() -> Row:
     """The machine, the versions and the commit."""
     found = json.loads(_rffbench("environment"))
     done = subprocess.run(

@@ -84,7 +84,7 @@ def test_what_is_missing_is_measured_again_after_a_torn_line_and_a_failure(tmp_p
     assert len(missing) == 2 * 2 * 4 - 1
     assert missing[0] == ("waves", 0, "rff")
     assert {part for _, _, part in missing[-4:]} == {"hour"}
-    study._append(row("waves", 0, "rff", 0.9))
+    study.append(row("waves", 0, "rff", 0.9))
     assert [each["part"] for each in study.rows()] == ["fit", "rff", "rff"]
     assert [part for _, _, part in study.missing("waves", "rff")] == ["rff"]
 
@@ -97,7 +97,7 @@ def test_a_part_that_fails_or_cannot_be_begun_does_not_stop_the_others(tmp_path,
     monkeypatch.setattr(
         measuring, "by_rival", lambda split, part, metric: {"metric": metric, "score": 0.9, "seconds": 1.0}
     )
-    monkeypatch.setattr(measuring, "_environment", dict)
+    monkeypatch.setattr(measuring, "environment", dict)
     said = []
     study = log(tmp_path, [row("rings", 0, "fit", 0.9)])
     assert study.run(None, "rff", said.append) == 2
