@@ -73,7 +73,7 @@ def table(metric: Metric, rows: list[Row]) -> list[str]:
         error = f" ± {metric.shown(each.error):.{decimals}f}" if math.isfinite(each.error) else ""
         score = f"{metric.shown(each.score):.{decimals}f}{error}"
         shown.append((each.name, f"{each.columns:,}" if each.columns else "", score, f"{each.seconds:.2g}"))
-    header = ("columns are numbers made of a row", "columns", f"{metric.title} ± s.e.", "seconds")
+    header = ("method (columns: numbers made of a row)", "columns", f"{metric.title} ± s.e.", "seconds")
     widths = [max(len(cell) for cell in column) for column in zip(header, *shown, strict=True)]
     return [
         "  ".join(
@@ -105,7 +105,7 @@ def about_columns(search: Search, advice: Advice) -> list[str]:
     if needed.estimate is not None:
         return [
             f"{advice.columns:,} columns; about {needed.estimate:,} ({needed.low:,} to {needed.high:,}) "
-            "would be within 1 %."
+            "come within 1 % of what more can give."
         ]
     why = "that takes 512 or more" if "three sizes" in needed.why_not else needed.why_not
     return [f"{advice.columns:,} columns; not known if enough: {why}."]

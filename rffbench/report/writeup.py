@@ -178,7 +178,7 @@ def _all_together(findings: Sequence[Finding]) -> list[str]:
     changed = any(finding.verdict != finding.verdict_adjusted for finding in findings if finding.verdict_adjusted)
     holds = f"{counts[HOLDS]:,} {_hold(counts[HOLDS])}"
     refuted = f" and {_do(counts[REFUTED])} not" if counts[REFUTED] else ""
-    return [f"Judged all together, {holds}{refuted}"] if changed else []
+    return [f"Corrected for their number, {holds}{refuted}"] if changed else []
 
 
 def _rest(comparison: Comparison) -> list[str]:

@@ -24,7 +24,7 @@ from rffbench.stats.datasets import REGION
 from rffbench.stats.gain import BASELINE, CELL, Reference, gains
 
 Clock = Literal["map", "fit", "tuning"]
-Cost = Literal["map", "fit", "tuning", "memory"]
+Cost = Literal["map", "fit", "tuning", "memory", "columns"]
 CLOCKS: dict[Clock, tuple[str, ...]] = {
     "map": ("feature_s", "predict_s"),
     "fit": ("feature_s", "fit_s", "predict_s"),
@@ -47,7 +47,9 @@ def at_columns(
 
 def cost(trials: pd.DataFrame, of: Cost) -> pd.Series:
     """What each trial costs: seconds by a clock, NaN where a part is missing and where other work used the processors;
-    or bytes of memory, NaN where the row has none."""
+    or bytes of memory, NaN where the row has none; or the number of columns."""
+    if of == "columns":
+        return trials["n_features"].astype(float)
     if of == "memory":
         return trials[MEMORY] if MEMORY in trials else pd.Series(np.nan, trials.index)
     seconds = trials.reindex(columns=list(CLOCKS[of])).sum(axis=1, skipna=False)

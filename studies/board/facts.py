@@ -43,7 +43,7 @@ def gain(method: str, columns: int = 512) -> Summary:
 
 def verdict(method: str, columns: int = 512) -> str:
     """better, same, worse or undecided: with as many columns."""
-    return gain(method, columns).posterior.verdict
+    return gain(method, columns).verdict
 
 
 @cache

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rffbench.stats.costs import at_cost, between, cost, cost_to_reach, first_below
+from rffbench.stats.costs import at_cost, between, cost, cost_to_reach, first_below, with_cost
 from rffbench.stats.gain import Reference
 
 
@@ -50,6 +50,14 @@ def test_the_cost_to_come_to_the_baselines_loss_is_a_ratio_to_its_own():
     assert 0.9 < found["RFF"] < 1  # to within 1 % of the unit
     assert found["poor"] == np.inf
     assert found["near"] == pytest.approx(1, abs=0.01)
+
+
+def test_a_map_that_is_as_good_with_a_quarter_of_the_columns_needs_a_quarter():
+    cells = [(method, size, trial) for method in ("RFF", "quick") for size in (64, 128, 256, 512) for trial in range(2)]
+    rows = pd.DataFrame(cells, columns=["method", "n_features", "trial"]).assign(dataset="d", failed=False)
+    rows["loss"] = 0.1 + 10 / (rows["n_features"] * np.where(rows["method"] == "quick", 4, 1))
+    found = cost_to_reach(rows, with_cost(rows, "columns"), {"d": Reference("d", 0.5, 0.1, 1e-9, 3)}, 512).loc["d"]
+    assert found["quick"] == pytest.approx(found["RFF"] / 4, rel=0.02)
 
 
 @pytest.mark.parametrize("known", [{}, {"d": Reference("d", 0.2, 0.3, 0.001, 3)}])

@@ -52,6 +52,10 @@ def test_a_page_that_differs_is_named_and_then_written(tmp_path, monkeypatch, ca
     assert (tmp_path / "docs" / "board" / "page.md").read_text().endswith("# A page\n")
     assert path.name in (tmp_path / "docs" / "board" / "page.md").read_text()  # says where it is changed
     assert pages.main(check=True) == 0
+    (path.parent / "other.md").write_text("# Another\n")
+    assert pages.main(check=True, asked=[path]) == 0
+    with pytest.raises(SystemExit, match=r"none\.md is no page's source"):
+        pages.main(check=True, asked=[path.with_name("none.md")])
 
 
 @pytest.mark.slow
