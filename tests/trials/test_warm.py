@@ -60,7 +60,16 @@ def late(monkeypatch):
     return found
 
 
-each_dtype = pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+def in_each_dtype(names, cases, quick):
+    """The cases with float64, and with float32: the ``quick`` ones here, the others among the slow tests."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        (names, "dtype"),
+        [
+            *((each, "float64") for each in cases),
+            *(pytest.param(each, "float32", marks=[] if each in quick else slow) for each in cases),
+        ],
+    )
 
 
 def a_trial(features, solver, dtype="float64", **changes):
@@ -70,22 +79,25 @@ def a_trial(features, solver, dtype="float64", **changes):
     return replace(spec(dtype=dtype, **changes), features={"name": features}, solver=solver)
 
 
-@each_dtype
-@pytest.mark.parametrize("features", [name for name in MAPS.names() if name != NONE])
+@in_each_dtype("features", [name for name in MAPS.names() if name != NONE], ["fourier", "sorf"])
 def test_no_map_compiles_while_it_is_timed(late, features, dtype):
     run_trial(a_trial(features, RIDGE, dtype))
     assert not late
 
 
-@each_dtype
+HELD = {"name": "linear-svm", "method": "held"}
+SPARSE = {"name": "sparse-rf", "steps": 2}
+
+
 @pytest.mark.parametrize("dataset", ["breast-cancer", "synthetic-regression"])
-@pytest.mark.parametrize(
+@in_each_dtype(
     "solver",
     [
         RIDGE, RIDGE | {"folds": 4}, RIDGE | {"center": "both"}, RIDGE | {"lambda": [0.1]}, {"name": "kernel-ridge"},
-        {"name": "kernel-svm"}, {"name": "linear-svm", "method": "held"}, {"name": "linear-svm", "method": "streamed"},
-        {"name": "sparse-rf", "steps": 2}, {"name": "boosting", "steps": 3},
+        {"name": "kernel-svm"}, HELD, {"name": "linear-svm", "method": "streamed"}, SPARSE,
+        {"name": "boosting", "steps": 3},
     ],
+    [HELD, SPARSE],
 )  # fmt: skip
 def test_no_solver_compiles_while_it_is_timed(late, solver, dataset, dtype):
     if "svm" in solver["name"] and dataset == "synthetic-regression":
