@@ -370,6 +370,20 @@ def test_decimals_with_commas_between_semicolons_are_told_and_not_taken_apart(tm
     assert look(tmp_path / "words.csv").content.format["delimiter"] == ","
 
 
+def test_with_a_decimal_comma_a_number_with_a_point_is_none(tmp_path):
+    rows = "".join(f"{i}.5;{i % 7},25;{'xy'[i % 2]}\n" for i in range(30))
+    with pytest.raises(DataError, match=r"'p': '0.5' and its other texts are numbers with signs or units"):
+        look(file(tmp_path, "a.csv", f"p;q;y\n{rows}"), decimal=",").card()
+    seen = look(file(tmp_path, "a.csv", f"p;q;y\n{rows.replace('.', ',')}"), decimal=",")
+    np.testing.assert_array_equal(arrays(seen)[0], [[i + 0.5, i % 7 + 0.25] for i in range(30)])
+
+
+def test_blanks_between_the_words_of_a_cell_are_no_delimiter_where_tabs_are(tmp_path):
+    rows = "".join(f"{['north', 'south'][i % 2]} of the old bridge here\t{'xyz'[i % 3]}\n" for i in range(30))
+    seen = look(file(tmp_path, "a.tsv", rows))
+    assert (seen.content.format["delimiter"], seen.content.columns) == ("\t", 1)
+
+
 # ---- The same data, written differently --------------------------------------------------------------------
 
 FORMS = ("{0!r}", "{0:.17e}", " {0!r}", "+{0!r}", "{0:.20f}", "00{0!r}")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rffbench.stats.costs import at_cost, between, cost, cost_to_reach, first_below, with_cost
+from rffbench.stats.costs import at_cost, between, cost, cost_ratios, cost_to_reach, first_below, with_cost
 from rffbench.stats.datasets import REGION
 from rffbench.stats.gain import Reference
 
@@ -100,3 +100,25 @@ def test_a_failure_counts_as_the_constant_where_it_is_why_a_map_has_no_gain_at_a
 
     assert gains_at(256) == ([-0.5, -0.5, None, None], ["", "", "cheaper", "cheaper"])
     assert gains_at(128) == ([-0.5, 0.0, 0.0, 0.0], ["", "", "", ""])
+
+
+def test_a_failure_at_more_columns_is_not_why_a_map_is_too_dear():
+    """At four times RFF's cost, trial 0 failed with 512 columns, and trial 1 with 128, which could not be timed."""
+    known = {"d": Reference("d", 0.5, 0.1, 0.001, 3)}
+    cells = [(method, size, trial) for method in ("RFF", "map") for size in (128, 256, 512) for trial in range(2)]
+    found = pd.DataFrame(cells, columns=["method", "n_features", "trial"]).assign(dataset="d", loss=0.3)
+    is_map = found["method"] == "map"
+    found["failed"] = is_map & (found["n_features"] == np.where(found["trial"] == 0, 512, 128))
+    costs = found.assign(cost=found["n_features"] * np.where(is_map, 4, 1))[~is_map | (found["n_features"] > 128)]
+    mine = at_cost(found, costs, known, 128).trials.query("method == 'map'").sort_values("trial")
+    np.testing.assert_allclose(mine["gain"], [np.nan, (0.3 - 0.5) / 0.4])
+    assert list(mine["outside"]) == ["dearer", ""]
+
+
+def test_a_maps_cost_is_the_median_over_trials_of_its_ratio_to_the_baseline_in_the_same_trial():
+    costs = {"RFF": (1.0, 2.0, 10.0), "map": (3.0, 2.0, 900.0)}  # ratios 3, 1 and 90
+    rows = pd.DataFrame([
+        {"dataset": "d", "n_features": 512, "method": method, "trial": trial, "cost": each}
+        for method, of_trials in costs.items() for trial, each in enumerate(of_trials)
+    ])  # fmt: skip
+    assert cost_ratios(rows, 512).to_dict() == {("d", "RFF", 512): 1.0, ("d", "map", 512): 3.0}

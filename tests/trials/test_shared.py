@@ -330,7 +330,7 @@ def test_a_short_exclusive_trial_is_repeated_and_the_median_counts(monkeypatch, 
 
 
 def test_exclusive_trials_are_measured_alone():
-    for result in together(grid(("RFF", "Ours"), sizes=(20,), timing="exclusive")).values():
+    for result in together(grid(("RFF", "Ours"), sizes=(6, 20), timing="exclusive")).values():
         assert result.seconds["shared"] is False
         result.metrics.pop("own_memory_bytes")  # which those that share have not
         same(result, run_trial(result.spec))

@@ -162,6 +162,16 @@ def test_kernels_are_compared_at_every_size_that_has_run_whole():
     assert kernels_or_maps.kernels(partly).numbers == kernels_or_maps.kernels(without).numbers
 
 
+def test_a_size_at_which_a_trial_of_one_kernel_is_missing_counts_for_nothing():
+    of_kernels = made_up(kernels_or_maps.METHODS_OF_KERNELS, lambda *_: {"accuracy": 80}, (256, COLUMNS))
+    maps = made_up(OF_GAUSSIAN, lambda *_: {"accuracy": 80}, (256, COLUMNS))
+    last = "n_features == 256 and method == 'Matérn RFF' and dataset == 'usps' and trial == 3"
+    partly = with_trials(of_kernels, of_kernels.trials.query(f"not ({last})"))
+    boards = [Board({"board": maps, "board-kernels": each}, KNOWN) for each in (of_kernels, partly)]
+    assert [kernels_or_maps.whole_sizes(each) for each in boards] == [[256, COLUMNS], [COLUMNS]]
+    assert [tables.kernels_by_columns(each).header for each in boards] == [["map", "256", "512"], ["map", "512"]]
+
+
 def test_a_size_at_which_the_answer_is_another_is_named():
     """With 256 columns the kernels are alike."""
     rng = np.random.default_rng(4)
