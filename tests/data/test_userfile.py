@@ -378,6 +378,12 @@ def test_with_a_decimal_comma_a_number_with_a_point_is_none(tmp_path):
     np.testing.assert_array_equal(arrays(seen)[0], [[i + 0.5, i % 7 + 0.25] for i in range(30)])
 
 
+def test_underscores_make_words_of_digits_as_other_programs_read_them(tmp_path):
+    rows = "".join(f"{i % 3 + 1}_000,{i * 1.5},{'xy'[i % 2]}\n" for i in range(30))
+    first, *_ = look(file(tmp_path, "a.csv", f"p,q,y\n{rows}")).content.decisions
+    assert (first.kind, first.words) == ("words", ("1_000", "2_000", "3_000"))
+
+
 def test_blanks_between_the_words_of_a_cell_are_no_delimiter_where_tabs_are(tmp_path):
     rows = "".join(f"{['north', 'south'][i % 2]} of the old bridge here\t{'xyz'[i % 3]}\n" for i in range(30))
     seen = look(file(tmp_path, "a.tsv", rows))

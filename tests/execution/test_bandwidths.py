@@ -8,6 +8,7 @@ from rffbench.config import dryrun
 from rffbench.config.dryrun import estimate
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import read_rows
+from rffbench.execution.row import line_of
 from rffbench.execution.run import run_experiment
 from rffbench.execution.serial import SerialExecutor
 from rffbench.trials.tasks import run_group
@@ -28,8 +29,8 @@ solver: {name: ridge, lambda: [1.0e-4, 1.0e-2]}
 def run(tmp_path, embedded):
     """Run trials of these sizes into a folder; its rows by cell, and the γ that each trial that ran was given."""
 
-    def once(sizes, folder="results", more=""):
-        (tmp_path / "tuned.yaml").write_text(CONFIG.replace("MORE", more))
+    def once(sizes, folder="results", more="", config=CONFIG):
+        (tmp_path / "tuned.yaml").write_text(config.replace("MORE", more))
         given = []
 
         def work(task, channel):
@@ -66,6 +67,16 @@ def test_it_is_chosen_again_where_the_choice_takes_lambda_too(run):
     _, given = run(["20"], more=", and_lambda: true")
     assert given
     assert all(isinstance(gamma, dict) for gamma in given)
+
+
+def test_what_other_code_chose_is_chosen_again(run, tmp_path):
+    """The config no longer asks for the rows of 8 columns, which therefore stay in the log."""
+    log = tmp_path / "results" / "trials.jsonl"
+    rows = run(["8"])[0].values()
+    theirs = [row | {"made_by": row["made_by"] | {"features": "0" * 64}} for row in rows if row["method"] == "ORF"]
+    log.write_bytes(b"".join(map(line_of, [*theirs, *(row for row in rows if row["method"] == "RFF")])))
+    _, given = run(["20"], config=CONFIG.replace("[8, 20]", "[20]"))
+    assert sorted(type(gamma).__name__ for gamma in given) == ["dict", "dict", "float", "float"]
 
 
 def test_a_dry_run_does_not_count_it_again(run, tmp_path, monkeypatch):

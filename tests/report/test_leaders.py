@@ -108,3 +108,10 @@ def test_each_score_that_a_config_asks_for_has_a_table(tmp_path):
     assert second.title.endswith(": area under the ROC curve")
     assert second.records()[0][A].startswith("0.900±0.000")
     assert second.sentence.startswith("RFF leads")
+
+
+def test_of_seconds_those_that_are_the_same_in_three_digits_are_best_alike(tmp_path):
+    seconds = {A: 0.50012, B: 0.50008, C: 0.502}
+    rows = [log.ok(log.spec(method=name), 80, feature_s=each) for name, each in seconds.items()]
+    table = make_table(loaded(tmp_path, rows, trials=1), Shown(metric="feature_s", best=True))
+    assert {table.header[column] for _, column in table.best} == {A, B}

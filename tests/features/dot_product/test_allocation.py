@@ -50,6 +50,17 @@ def test_a_law_is_the_variance_of_estimates_as_they_are_drawn(kind, parameters, 
     assert found[between].sum() == pytest.approx(expected[between].sum(), rel=tolerance)
 
 
+def test_the_law_of_a_sketch_holds_where_rows_are_parallel():
+    """Of 40 like numbers, Σ xᵢ²x′ᵢ² is a fortieth of (xᵀx′)²: what the law leaves out is little."""
+    rows, draws, kernel = 1 + rng.normal(size=(3, 40)) / 10, 400, PolynomialKernel(degree=1, c=0.0)
+    expected = spread(None, allocation.sketches, 16, 1, allocation.Pairs.of(kernel, rows))
+    found = np.zeros((3, 3))
+    for seed in range(draws):
+        Z = TensorSketchFeatures(16, kernel=kernel, degrees="product", random_state=seed).fit_transform(rows)
+        found += np.square(Z @ Z.T - rows @ rows.T) / draws
+    np.testing.assert_allclose(found, expected, rtol=0.3)
+
+
 def left(kernel, rows, law, counts):
     """The estimated squared error of a division: variances over pairs of different rows, and the bias over all."""
     pairs, between = allocation.Pairs.of(kernel, rows), ~np.eye(len(rows), dtype=bool)
