@@ -79,7 +79,7 @@ def a_trial(features, solver, dtype="float64", **changes):
     return replace(spec(dtype=dtype, **changes), features={"name": features}, solver=solver)
 
 
-@in_each_dtype("features", [name for name in MAPS.names() if name != NONE], ["fourier", "sorf"])
+@in_each_dtype("features", [name for name in MAPS.names() if name != NONE], ["complex-to-real"])
 def test_no_map_compiles_while_it_is_timed(late, features, dtype):
     run_trial(a_trial(features, RIDGE, dtype))
     assert not late
