@@ -1,5 +1,6 @@
 """What several test files need: a cache of the data that needs no network, and commands as subprocesses."""
 
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -9,12 +10,16 @@ import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited
 import sklearn  # noqa: F401  and its OpenMP
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from rffbench.execution.local import PRELOAD
 from tests.helpers.command_server import CommandServer
 
 ROOT = Path(__file__).parents[1]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: tests of Ctrl-C would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Whichever test is the first to start a process: else each process of the others would load the libraries for itself.
+multiprocessing.get_context("forkserver").set_forkserver_preload(list(PRELOAD))
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more threads would wait for each other
     threadpool_limits(1)

@@ -138,6 +138,7 @@ def test_benchmarks_without_their_data_are_named_and_end_in_no_traceback(monkeyp
     assert "text: not measured: eeg: no source has it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_not_installed_leaves_a_row_that_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "FOLDER", peers.HERE.parent / "build" / "nothing-here")
     case = bench_maps.Case("fourier", peers={"rfflearn": 1.0}, inputs=4, columns=8)

@@ -19,6 +19,7 @@ import yaml
 
 from rffbench.cli import cli, output, running
 from tests.helpers import report_log as log
+from tests.helpers.cases import slow
 from tests.helpers.tiny_config import TINY
 
 
@@ -51,6 +52,7 @@ def test_help_imports_nothing_heavy(environment):
     assert result.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_config_is_read_without_what_only_a_fit_needs(environment):
     """Each takes as long to import as to read thousands of rows."""
     heavy = ("sklearn.metrics", "sklearn.preprocessing", "matplotlib", "numba", "rich")
@@ -120,14 +122,16 @@ def test_a_run_of_more_than_a_million_trials_asks_for_yes_at_once(rffbench, tmp_
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("datasets info digits | true", 0, ""),
         ("datasets info digts | true", 2, "error: unknown dataset 'digts'; did you mean 'digits'?\n"),
         ("--help | true", 0, ""),
-        ("--help 2>&1 | true", 0, ""),
-        ("datasets --help | true", 0, ""),
         ("datasets info digits >/dev/full", 2, "error: standard output: No space left on device\n"),
-        ("datasets info digits >&-", 0, ""),
-        ("validate none.yaml >&- 2>&-", 2, ""),
+        *slow(
+            ("datasets info digits | true", 0, ""),
+            ("--help 2>&1 | true", 0, ""),
+            ("datasets --help | true", 0, ""),
+            ("datasets info digits >&-", 0, ""),
+            ("validate none.yaml >&- 2>&-", 2, ""),
+        ),
     ],
 )
 def test_output_that_cannot_be_written_is_no_defect(command, status, message, environment, tmp_path):
@@ -333,6 +337,7 @@ def test_an_unknown_format_is_refused(rffbench):
     refused(rffbench("plot", "results", "--format", "png,gif"), "'gif' is not one of png, pdf, svg")
 
 
+@pytest.mark.slow
 def test_a_defect_is_told_briefly_and_in_full_on_request(environment, tmp_path):
     code = (
         "import sys, rffbench.cli as cli, rffbench.config.loading as loading; "

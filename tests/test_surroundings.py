@@ -40,6 +40,7 @@ def test_a_full_disk_behind_standard_output_is_named(shell):
     assert told.stderr == "error: standard output: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_a_limit_of_few_open_files_is_told_before_a_worker_starts(shell):
     told = shell("ulimit -n 20; R run tiny.yaml")
     assert told.returncode == 1

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from rffbench import LogisticClassifierCV, RandomFourierFeatures, StreamedRidgeCV
 from rffbench.arguments.rowsource import dense_rows, float_rows
 from rffbench.solvers.iterative.pcg import PCGRidgeCV
+from tests.helpers.cases import others_slow
 from tests.helpers.every_solver import ALL as LEARNERS
 from tests.helpers.every_solver import made as learner
 from tests.helpers.every_solver import outputs
@@ -73,6 +74,7 @@ KINDS = {
     "dask": of_dask,
     "CSR": lambda _: csr_array(NUMBERS),
 }
+QUICK = ["lazy float64", "lazy float32", "lazy booleans", "dask", "CSR"]
 BUILT_IN = [each for each in MAPS if each[0] != "plug-in"]
 
 
@@ -88,7 +90,7 @@ def plain(rows):
     return np.ascontiguousarray(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", others_slow(KINDS, QUICK))
 def test_every_map_takes_these_rows(kind, tmp_path, known):
     X = KINDS[kind](tmp_path)
     expected_of, seen = plain(X), set()
@@ -111,7 +113,7 @@ def test_every_map_takes_these_rows(kind, tmp_path, known):
     assert len(seen) > 20
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", others_slow(KINDS, QUICK))
 def test_every_learner_takes_these_rows(kind, tmp_path, known):
     X = KINDS[kind](tmp_path)
     expected_of, features, seen = plain(X), RandomFourierFeatures(12, gamma=0.1, random_state=0), set()

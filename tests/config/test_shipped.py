@@ -11,7 +11,7 @@ from rffbench.io.resources import listed_configs, resource_folder, shipped_confi
 from tests.helpers.places import results_of
 
 LISTED = {row["name"]: (each["folder"], row) for each in listed_configs() for row in each["configs"]}
-MANY = 3_000  # trials, of which it takes seconds to read the rows
+MANY = 1_000  # trials, of which it takes a second or more to read the rows
 TOP = resource_folder("configs")
 
 
@@ -59,6 +59,7 @@ def test_the_groups_of_results_say_what_those_of_configs_say():
         assert (path.parent / re.search(r"\]\((.*)\)", text)[1]).is_dir()
 
 
+@pytest.mark.slow
 def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbench):
     result = rffbench("configs", COLUMNS="80")
     assert result.returncode == 0

@@ -59,7 +59,7 @@ def test_the_promised_datasets_have_cards():
 @pytest.mark.data
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in EMBEDDED else [pytest.mark.slow])
+    [pytest.param(name, marks=[] if name in EMBEDDED - {"synthetic-4096"} else [pytest.mark.slow])
      for name in sorted(set(card_names()) - IN_NO_MIRROR) if not load_card(name).is_streamed],
 )  # fmt: skip
 def test_a_card_is_true_of_the_real_files(name, parsed):
@@ -128,6 +128,7 @@ def test_first_rows_are_those_of_the_files(parsed):
     np.testing.assert_array_equal(mnist.X[0].reshape(28, 28)[5, 12:20], [3, 18, 18, 18, 126, 136, 175, 26])
 
 
+@pytest.mark.slow
 @needs_mirror
 @pytest.mark.data
 @pytest.mark.parametrize(

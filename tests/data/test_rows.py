@@ -17,6 +17,7 @@ from rffbench.data.rows import Rows
 from rffbench.data.split import split_rows
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError
+from tests.helpers.cases import slow
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["eeg", "cod-rna", "cod-rna-yen", "ijcnn1", "covtype", "digits"])
+@pytest.mark.parametrize("name", ["eeg", "cod-rna-yen", "ijcnn1", "digits", *slow("cod-rna", "covtype")])
 def test_a_split_is_disjoint_of_the_cards_sizes_and_in_random_training_order(name):
     card = load_card(name)
     train, test = split_rows(card, seed=0, trial=0)
@@ -220,7 +221,7 @@ def test_steps_compose_each_fitted_on_what_comes_before():
 def test_an_unknown_step_is_told_the_nearest():
     with pytest.raises(ConfigError, match="unknown preprocess step 'min-max'; did you mean 'minmax'"):
         Preprocessor(["min-max"])
-    assert set(STEPS) == {"none", "impute-median", "impute-most-frequent", "onehot", *REFERENCES}
+    assert set(STEPS) == {"none", "impute-median", "impute-most-frequent", "onehot", "quantile", *REFERENCES}
 
 
 def test_rows_is_an_array_of_the_rows_asked_for():
@@ -272,6 +273,7 @@ def test_nothing_of_the_size_of_the_data_is_copied(tmp_path):
     assert peak < 16e6
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="RFFBENCH_MIRROR is not set")
 def test_cod_rna_trains_and_tests_on_the_given_files(cache):

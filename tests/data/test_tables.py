@@ -72,7 +72,7 @@ def check(folder, all_of_them):
 def test_the_same_table_is_read_the_same_however_it_is_written(tmp_path):
     pytest.importorskip("openpyxl")
     pytest.importorskip("pyarrow")
-    check(tmp_path, writings(40))
+    check(tmp_path, writings(20))
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from rffbench.data.cards import read_card
 from rffbench.data.store import checked_blocks
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, DataError, RffbenchError
+from tests.helpers.cases import slow
 from tests.helpers.own_data import NUMBERS, YES, X
 
 LIBSVM = "+1 1:1.5 3:-2\n# a comment\n\n-1 2:3.25 3:1e-3\n1 1:4 2:5 3:6\n-1 1:0.1 2:0.2 3:0.30000000000000004\n"
@@ -323,7 +324,7 @@ def test_a_line_without_end_is_refused_with_its_number_and_read_no_further(tmp_p
 
 
 @pytest.mark.parametrize("name", ["a.csv.xz", "a.svm.gz", "a.csv.bz2", "a.svm", "a.data.xz"])
-@pytest.mark.parametrize("blank", [b"\n", b"\r", b" " * 999 + b"\n"])
+@pytest.mark.parametrize("blank", [*slow(b"\n"), b"\r", b" " * 999 + b"\n"])
 def test_blanks_without_end_are_refused_and_read_no_further(tmp_path, name, blank):
     pack = {".xz": partial(lzma.compress, preset=0), ".gz": gzip.compress, ".bz2": bz2.compress}
     content = b"1 1:1\n2 2:1\n" * 2000 + blank * (6_000_000 // len(blank))

@@ -25,6 +25,7 @@ from rffbench.execution.serial import SerialExecutor
 from rffbench.kernels import ALIASES
 from rffbench.trials.foreign import foreign_code
 from rffbench.trials.tasks import run_group, tasks
+from tests.helpers.cases import others_slow
 from tests.helpers.misdeeds import ANYWHERE, CHANGES_ROWS, IN_A_METHOD, source
 from tests.helpers.small_trials import Heard, spec
 
@@ -121,7 +122,7 @@ def test_in_one_process_what_can_be_undone_is_undone(alone, tmp_path, place):
     judged(rows, alone, places)
 
 
-@pytest.mark.parametrize("deed", CHANGES_ROWS)
+@pytest.mark.parametrize("deed", others_slow(CHANGES_ROWS, ["owner"]))
 def test_a_map_that_changes_its_rows_gets_an_error_and_its_next_size_the_right_rows(tmp_path, deed):
     once = source(deed, "transform").replace("        X = np", "        if self.n_components > 16: return X[:, :1] * 0 "
                                              "+ np.tanh(X @ self.W_)\n        X = np")  # fmt: skip

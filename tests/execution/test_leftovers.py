@@ -5,6 +5,8 @@ import tempfile
 from multiprocessing import util
 from pathlib import Path
 
+import pytest
+
 from rffbench.execution import leftovers
 
 
@@ -33,6 +35,7 @@ def parent(folder, pipe):
     pipe.send((own not in theirs, (own / leftovers.OWNER).stat().st_ino == before))
 
 
+@pytest.mark.slow
 def test_a_process_that_another_started_leaves_that_one_its_folder(tmp_path):
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)

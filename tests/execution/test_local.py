@@ -196,6 +196,7 @@ def test_nor_is_it_the_fault_of_a_map_that_then_opens_one():
     assert [results[each.key].status for each in specs] == ["ok", "ok"]
 
 
+@pytest.mark.slow
 def test_maps_that_open_too_many_files_do_not_stop_a_run():
     specs = [spec("map_opens_them", trial) for trial in range(4)] + [spec("open_a_file", 4)]
     results = run([specs], function="goes_on_after_errors")
@@ -252,6 +253,7 @@ def first_of_its_process(do, **settings):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_workers_start_with_their_libraries_loaded():
     """Otherwise each worker loads them again, which takes longer than most trials."""
     assert first_of_its_process("say_what_is_loaded", preload=("colorsys",))["colorsys"] == 1
@@ -338,6 +340,7 @@ def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
     assert measure.peak_memory() < resident + size // 2
 
 
+@pytest.mark.slow
 def test_own_memory_is_what_a_section_adds_whatever_was_held_before():
     from rffbench.io import process as measure
 

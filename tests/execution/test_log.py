@@ -15,6 +15,7 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.folders import FolderLock, set_aside
 from rffbench.execution.log import TrialLog, each_row, latest, log_files, read_rows
 from rffbench.trials.spec import TrialResult
+from tests.helpers.cases import others_slow
 from tests.helpers.execution_workers import measured, spec
 
 
@@ -430,7 +431,7 @@ ENDLESS = {  # what a small packed file holds, and what is said of it
 }
 
 
-@pytest.mark.parametrize("what", ENDLESS)
+@pytest.mark.parametrize("what", others_slow(ENDLESS, ["a row of blanks after rows"]))
 def test_a_small_compressed_log_that_unpacks_to_endless_lines_is_refused_in_seconds(tmp_path, what):
     piece, said = ENDLESS[what]
     megabytes = 150 if what == "lines of blanks" else 70
@@ -465,6 +466,7 @@ def test_a_plain_log_with_an_endless_line_is_refused_by_readers_and_runs(tmp_pat
         pass
 
 
+@pytest.mark.slow
 def test_a_result_too_long_for_the_log_is_its_trials_error(tmp_path):
     sent = []
     result = measured(spec("measure", 0))

@@ -23,6 +23,7 @@ from rffbench.execution.log import TrialLog, read_rows
 from rffbench.execution.serial import SerialExecutor
 from rffbench.io.process import Contention
 from rffbench.trials.spec import TrialSpec
+from tests.helpers.cases import slow
 from tests.helpers.execution_workers import FakeExperiment, local, measured, spec
 from tests.helpers.processes import alive, descendants, processor_s, wait_for
 
@@ -132,7 +133,7 @@ class Held(dict):
     """A dict that can be referred to weakly."""
 
 
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("workers", [*slow(1), 4])
 def test_a_run_carried_on_equals_an_uninterrupted_one(tmp_path, workers):
     carry_out(FakeExperiment(GRID), tmp_path / "whole", workers=2)
     carry_out(FakeExperiment(GRID[:2]), tmp_path / "parts", workers=1)

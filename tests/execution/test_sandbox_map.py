@@ -108,6 +108,7 @@ def test_without_a_sandbox_it_is_another_process_all_the_same(sandboxed, tmp_pat
     assert features.shape == (60, 12)
 
 
+@pytest.mark.slow
 def test_what_a_map_changes_in_libraries_is_not_changed_here(sandboxed, capfd):
     before = np.linalg.norm(X), scipy.linalg.norm(X), metrics.SCORES, np.cos(1.0)
     features = sandboxed(doing(
@@ -161,6 +162,7 @@ GIVEN = {
 }
 
 
+@pytest.mark.slow
 def test_features_that_are_none_are_an_error_that_says_so(sandboxed):
     given = ", ".join(f"lambda: {each}" for each in GIVEN)
     features = sandboxed(

@@ -34,6 +34,7 @@ from rffbench.kernels import (
     with_trait,
 )
 from rffbench.linalg.kernel_rows import add_kernel_rows, kernel_product, kernel_rows, unit_columns
+from tests.helpers.cases import others_slow
 
 GAMMA = 0.7
 A, B = np.array([0.3, -1.0, 0.5]), np.array([1.1, 0.2, 0.1])  # Δ = (−0.8, −1.2, 0.4), ‖Δ‖² = 2.24, AᵀB = 0.18
@@ -70,8 +71,12 @@ def made(name, parameters=None, gamma=GAMMA):
     return make_kernel(name, gamma if KERNELS[name].has_bandwidth else 1.0, **(parameters or {}))
 
 
-def having(trait):
-    return pytest.mark.parametrize(("name", "parameters"), [each for each in EVERY if KERNELS[each[0]].has(trait)])
+def having(trait, quick=None):
+    """Kernels that have it; where ``quick`` names some, all but their defaults are slow."""
+    cases = [each for each in EVERY if KERNELS[each[0]].has(trait)]
+    if quick:
+        cases = others_slow(cases, [(name, {}) for name in quick])
+    return pytest.mark.parametrize(("name", "parameters"), cases)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -123,7 +128,7 @@ def test_rational_quadratic_and_polynomial_are_scikit_learns():
         np.testing.assert_allclose(kernel(X), polynomial_kernel(X, degree=degree, gamma=0.3, coef0=c), rtol=1e-10)
 
 
-@having(TRAITS["spectral"])
+@having(TRAITS["spectral"], quick=("gaussian", "laplacian", "matern"))
 def test_mean_cosine_over_the_spectral_density_is_the_kernel(name, parameters):
     kernel = made(name, parameters)
     W = kernel.sample(np.random.default_rng(1), 100_000, 3)
@@ -133,7 +138,7 @@ def test_mean_cosine_over_the_spectral_density_is_the_kernel(name, parameters):
     assert abs(cosines.mean() - kernel([A], [B])[0, 0]) < 4 * error
 
 
-@having(TRAITS["spectral"])
+@having(TRAITS["spectral"], quick=("gaussian", "cauchy"))
 def test_the_error_of_the_mean_cosine_falls_as_one_over_the_root_of_their_number(name, parameters):
     kernel = made(name, parameters)
     W = kernel.sample(np.random.default_rng(2), 64_000, 3)

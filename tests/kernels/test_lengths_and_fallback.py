@@ -11,6 +11,7 @@ from rffbench.kernels.served import kernels_served
 from rffbench.plugins.registry import NONE
 from rffbench.solvers import make_solver
 from rffbench.solvers.svm.kernel import KernelSVM
+from tests.helpers.cases import slow
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-0.5, 0.5, size=(60, 3))
@@ -83,7 +84,7 @@ def test_the_hinge_of_any_kernel_is_scikit_learns(name):
     np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "matern", "rational-quadratic", "perceptron"])
+@pytest.mark.parametrize("name", ["gaussian", "perceptron", *slow("matern", "rational-quadratic")])
 def test_functions_of_a_kernel_with_lengths_are_those_of_scaled_rows(name):
     kernel = made(name, gamma=0.2, lengths=LENGTHS)
     config = {"name": "sparse-rf", "lambda": 0.01, "steps": 3}

@@ -41,6 +41,7 @@ def unwritable(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_without_a_home_and_beside_a_package_that_cannot_be_written_to_a_temporary_folder_is_the_cache(
     unwritable, tmp_path
 ):

@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import hadamard
 
 from rffbench.linalg.sketches import SRHT, CountSketch, CountSketchGaussian, GaussianSketch
+from tests.helpers.cases import slow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -50,7 +51,7 @@ def test_blocks_of_rows_that_share_a_buffer_give_the_product_of_the_whole(name, 
     np.testing.assert_allclose(sketch.row_blocks(blocks(), 5), sketch.rows(A), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [37, 64])
+@pytest.mark.parametrize("n", [37, *slow(64)])
 @pytest.mark.parametrize("name", MAKE)
 def test_products_are_kept_on_average_with_an_error_that_falls_as_one_over_the_root_of_the_size(name, n):
     rng = np.random.default_rng(2)

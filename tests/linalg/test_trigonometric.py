@@ -189,6 +189,7 @@ def test_no_rows_are_no_error():
     fourier_columns(np.empty((0, 2)), np.ones((2, 3)), np.empty((0, 3)), np.empty((0, 3)))
 
 
+@pytest.mark.slow
 def test_a_forked_child_can_map_after_its_parent_did():
     """numba's own thread pools abort here."""
     program = """

@@ -13,6 +13,7 @@ from rffbench.errors import ConfigError
 from rffbench.papers import FOLDER, load_reference, references
 from rffbench.report.claims import load_claims
 from rffbench.report.reference import read_reference
+from tests.helpers.cases import slow
 
 # All but our own, whose numbers are recorded and whose datasets are of several papers.
 PAPERS = sorted({reference.paper for reference in references().values()} - {"rffbench"})
@@ -42,13 +43,15 @@ def test_a_table_is_there_whole(name, cells):
     ("name", "rows", "compared"),
     [
         ("wacker2022-gaussian", 1328, 1888),
-        ("wacker2022-polynomial", 912, 720),
-        ("wacker2022-polynomial-positive", 829, 628),
-        ("wacker2022-polynomial-7", 1083, 825),
-        ("wacker2022-polynomial-7-positive", 1002, 781),
-        ("wacker2022-polynomial-20", 1711, 1350),
+        *slow(
+            ("wacker2022-polynomial", 912, 720),
+            ("wacker2022-polynomial-positive", 829, 628),
+            ("wacker2022-polynomial-7", 1083, 825),
+            ("wacker2022-polynomial-7-positive", 1002, 781),
+            ("wacker2022-polynomial-20", 1711, 1350),
+            ("wacker2022-complex-to-real-7", 392, 140),
+        ),
         ("wacker2022-complex-to-real", 392, 140),
-        ("wacker2022-complex-to-real-7", 392, 140),
     ],
 )
 def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_reason(name, rows, compared):
@@ -59,6 +62,7 @@ def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_r
     assert ((numbers["absent"] == "") == (numbers["because"] == "")).all()
 
 
+@pytest.mark.slow
 def test_both_parts_of_the_stored_runs_of_wu2016_are_all_of_them():
     runs, *parts = (whole(f"wu2016-{part}")[1] for part in ("random-binning", "eight", "covtype"))
     assert sorted(runs["line"]) == sorted([*parts[0]["line"], *parts[1]["line"]])

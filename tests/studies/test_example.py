@@ -18,6 +18,7 @@ def test_it_takes_at_most_120_lines():
     assert sum(len(path.read_text().splitlines()) for path in HERE.iterdir() if path.is_file()) <= 120
 
 
+@pytest.mark.slow
 def test_the_page_has_the_mean_differences_of_the_trials(page):
     accuracy = {}
     for name in ("many", "half"):
@@ -28,6 +29,7 @@ def test_the_page_has_the_mean_differences_of_the_trials(page):
     assert (page.parent / "figures" / "half-the-columns.png").exists()
 
 
+@pytest.mark.slow
 def test_the_first_sentence_is_that_of_the_verdicts(page):
     verdicts = set(re.findall(r"(holds|does not hold|not enough evidence) *\|$", page.read_text(), re.MULTILINE))
     first = page.read_text().split("\n\n")[1]

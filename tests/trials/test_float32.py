@@ -17,6 +17,7 @@ from rffbench.trials import shared as shared
 from rffbench.trials import single as trial
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import run_group
+from tests.helpers.cases import slow
 
 METHODS = {
     "RFF": {"name": "fourier"},
@@ -81,7 +82,7 @@ def accuracies(specs, *, together=True):
 
 
 @pytest.mark.parametrize("together", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["sharing", "alone"])
-@pytest.mark.parametrize(("dataset", "gamma"), [("digits", 0.05), ("breast-cancer", 0.125)])
+@pytest.mark.parametrize(("dataset", "gamma"), [*slow(("digits", 0.05)), ("breast-cancer", 0.125)])
 def test_bundled_accuracy_is_float64s(dataset, gamma, together):
     double, single = (
         accuracies(grid(dataset, dtype, [16, 64], 1 + together, BUNDLED, gamma), together=together)
@@ -92,6 +93,7 @@ def test_bundled_accuracy_is_float64s(dataset, gamma, together):
     assert np.mean(list(double.values())) > 80  # of something learnt
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR, a folder of data files, is unset")
 @pytest.mark.parametrize(("dataset", "d"), [("eeg", 14), ("magic04", 10)])

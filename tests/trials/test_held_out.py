@@ -16,6 +16,7 @@ from rffbench.data.userfile import look
 from rffbench.solvers import spec as solver_spec
 from rffbench.trials.problem import Problem
 from rffbench.trials.tasks import run_group
+from tests.helpers.cases import others_slow
 from tests.helpers.small_trials import Heard, spec
 
 GAMMAS = [0.01, 0.1, 0.3, 1.0, 3.0, 10.0]
@@ -54,7 +55,8 @@ def rows(one):
 
 
 @pytest.mark.parametrize(("scores", "scoring"), [
-    ([], "accuracy"), (["mae", "auc"], "roc_auc"), (["balanced_accuracy", "auc"], "balanced_accuracy"),
+    ([], "accuracy"), (["balanced_accuracy", "auc"], "balanced_accuracy"),
+    pytest.param(["mae", "auc"], "roc_auc", marks=pytest.mark.slow),
     pytest.param(["average_precision"], "average_precision", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_of_classes_the_bandwidth_has_the_best_score_on_stratified_folds_as_by_scikit_learn(scores, scoring):
@@ -90,7 +92,7 @@ def test_of_values_the_bandwidth_has_the_best_score_on_the_folds_as_by_scikit_le
     assert 0.1 <= result.metrics["gamma"] <= 3.0, "a larger bandwidth, or a smaller one, is not always better"
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", others_slow(SOLVERS, ["ridge", "pcg", "kernel-svm", "sparse-rf"]))
 def test_every_learner_on_a_kernel_has_its_bandwidth_chosen_from_a_list_or_once_for_all_sizes(name):
     solver = {"name": name, **SOLVERS[name]}
     gammas = [0.3, 3000.0]  # with the second the rows are all alike, so that nothing is learnt

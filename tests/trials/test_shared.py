@@ -23,6 +23,7 @@ from rffbench.trials.problem import Problem
 from rffbench.trials.results import FittedTrial
 from rffbench.trials.shared import SharedPool, pool_size, run_shared
 from rffbench.trials.single import run_trial
+from tests.helpers.cases import slow
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")
@@ -66,12 +67,14 @@ def same(result, other, rounding=None):
     [
         {},
         {"dataset": "synthetic-regression", "solver": {"folds": 4}},  # an even number: no spare triangle
-        {"dataset": "synthetic-regression", "solver": {"center": False, "lambda_scale": 1}},
-        {"dataset": "synthetic-regression", "solver": {"center": "both"}, "trial": 2, "seed": 9},
-        {"solver": {"lambda": [0.01]}, "preprocess": ["sample-standard"]},
-        {"solver": {"scoring": "accuracy", "path": True}},
+        *slow(
+            {"dataset": "synthetic-regression", "solver": {"center": False, "lambda_scale": 1}},
+            {"dataset": "synthetic-regression", "solver": {"center": "both"}, "trial": 2, "seed": 9},
+            {"solver": {"lambda": [0.01]}, "preprocess": ["sample-standard"]},
+            {"solver": {"scoring": "accuracy", "path": True}},
+        ),
         {"kernel": {"name": "laplacian", "gamma": 0.1}, "preprocess_fit": "all"},
-        {"kernel": {"name": "cauchy", "gamma": 0.1}, "dataset": "synthetic"},
+        *slow({"kernel": {"name": "cauchy", "gamma": 0.1}, "dataset": "synthetic"}),
     ],
     ids=["plain", "even folds", "uncentred", "intercept", "one lambda", "by accuracy", "laplacian", "cauchy"],
 )

@@ -21,6 +21,7 @@ def check(numbers, folder):
         assert [*different_alone(experiment, dice, folder / str(number))] == [], f"config {number}"
 
 
+@pytest.mark.slow
 def test_a_trial_has_the_scores_that_it_has_alone(tmp_path):
     check(range(QUICK), tmp_path)
 

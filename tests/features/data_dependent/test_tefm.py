@@ -11,6 +11,7 @@ from rffbench.arguments.rowsource import BLOCK_ROWS
 from rffbench.arguments.seeds import seed_sequence
 from rffbench.kernels import make_kernel
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch
+from tests.helpers.cases import others_slow
 from tests.helpers.kernel_rates import ServedRows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -163,7 +164,7 @@ def theirs():
     return root_mean_square_errors(lambda size, seed: RandomFourierFeatures(size, gamma=GAMMA, random_state=seed + 7))
 
 
-@pytest.mark.parametrize("sketch", SKETCHES)
+@pytest.mark.parametrize("sketch", others_slow(SKETCHES, ["srht"]))
 def test_error_is_half_that_of_random_fourier_features_and_falls_at_their_rate(sketch, theirs):
     """Beyond rank l little of FFᵀ is left, so that m = 4l columns' error remains, half of l's."""
     ours = root_mean_square_errors(lambda size, seed: tefm(size, sketch=sketch, random_state=seed))

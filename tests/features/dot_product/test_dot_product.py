@@ -15,6 +15,7 @@ from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.dot_product.degrees import optimised_terms
 from rffbench.kernels import GaussianKernel, PolynomialKernel
+from tests.helpers.cases import slow
 from tests.helpers.kernel_rates import errors, largest_bias, slope
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -272,7 +273,7 @@ def test_the_term_of_degree_1_is_exact_where_that_is_asked(kind):
 
 @every_map
 @pytest.mark.parametrize("degrees", ["optimised", "truncated", "geometric"])
-@pytest.mark.parametrize("inputs", [5, 6])  # 5: an odd number of columns is left
+@pytest.mark.parametrize("inputs", [5, *slow(6)])  # 5: an odd number of columns is left
 def test_an_exact_degree_1_has_less_error_where_its_term_is_large(kind, inputs, degrees):
     kernel, rows = PolynomialKernel(0.5, degree=2, c=4.0), X[:, :inputs]
     K = kernel(rows)

@@ -24,6 +24,7 @@ from rffbench import (
 )
 from rffbench.errors import Fallback
 from rffbench.kernels import IsotropicKernel, MaternKernel, RationalQuadraticKernel, make_kernel, with_trait
+from tests.helpers.cases import slow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -142,7 +143,9 @@ def test_sorf_is_ahead_of_independent_frequencies_with_drawn_lengths_and_behind_
     assert fixed.min() > 1.2 * independent.mean()
 
 
-@pytest.mark.parametrize("kernel", [MaternKernel(nu=0.5), MaternKernel(nu=2.5), RationalQuadraticKernel(alpha=0.7)])
+@pytest.mark.parametrize(
+    "kernel", [MaternKernel(nu=0.5), *slow(MaternKernel(nu=2.5), RationalQuadraticKernel(alpha=0.7))]
+)
 @pytest.mark.parametrize("name", OF_EVERY_KERNEL)
 def test_every_isotropic_kernel_is_approximated(name, kernel):
     """The mean over seeds is the kernel, to within the standard errors and the bias of 16 columns' directions."""
@@ -277,7 +280,7 @@ def test_simplex_frequencies_are_at_the_widest_angle_that_d_directions_have(d):
         np.testing.assert_allclose(apart, -1 / max(1, d - 1), atol=1e-12)
 
 
-@pytest.mark.parametrize("d", [6, 8])
+@pytest.mark.parametrize("d", [6, *slow(8)])
 @pytest.mark.parametrize("name", UNBIASED)
 def test_every_frequency_is_gaussian(name, d):
     """One frequency of each of many draws: they are independent N(0, I/σ²)."""

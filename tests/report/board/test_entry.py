@@ -412,6 +412,7 @@ def test_it_is_said_beforehand_how_long_it_takes_and_for_which_dataset_one_s_own
     assert "min" in takes or " s" in takes
 
 
+@pytest.mark.slow
 def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 20.0)

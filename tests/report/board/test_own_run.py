@@ -52,6 +52,7 @@ def page(folder):
     return (folder / "results" / "board-mine" / "board.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_map_that_is_random_on_many_rows_only_is_refused_at_its_second_try(small, monkeypatch):
     (small / "mine.py").write_text(MINE.replace(DRAW, RANDOM))
     monkeypatch.setitem(CONFIG, "datasets", ["digits"])

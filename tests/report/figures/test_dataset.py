@@ -22,6 +22,7 @@ from rffbench.report.figures import FORMATS, style
 from rffbench.report.figures import dataset as figures
 from rffbench.trials.spec import TrialResult
 from tests.helpers import report_log as log
+from tests.helpers.cases import slow
 
 SIZES = [1, 2, 4, 8]
 
@@ -66,7 +67,7 @@ def drawn(path, dataset="eeg"):
 
 
 def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
-    path = folder(tmp_path, datasets=("eeg", "cpu"))
+    path = folder(tmp_path)
     written = report.redraw(path, ["png", "svg"])
     assert [str(file.relative_to(path)) for file in written] == [
         "summary.csv",
@@ -77,10 +78,6 @@ def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
         "figures/eeg.svg",
         "figures/eeg-cost.png",
         "figures/eeg-cost.svg",
-        "figures/cpu.png",
-        "figures/cpu.svg",
-        "figures/cpu-cost.png",
-        "figures/cpu-cost.svg",
     ]
     assert all(file.stat().st_size > 0 for file in written)
 
@@ -103,6 +100,7 @@ def test_the_error_of_a_regression_stands_in_one_unit(tmp_path):
     assert [panel.get_title()[4:] for panel in panels if "RMSE" in panel.get_title()] == ["relative test RMSE"]
 
 
+@pytest.mark.slow
 def test_a_png_is_written_again_only_where_what_it_shows_has_changed(tmp_path):
     path = folder(tmp_path)
     *_, png, _cost = report.redraw(path)
@@ -279,7 +277,7 @@ def test_a_metric_of_another_package_has_a_panel_with_its_own_words_on_an_axis_t
     assert panels["drift"].get_yscale() == "linear"  # it has numbers below zero
 
 
-@pytest.mark.parametrize("label", [r"$\wrong{ $x_", "red \x1b[31m, bell \x07, none \U0010ffff"])
+@pytest.mark.parametrize("label", [*slow(r"$\wrong{ $x_"), "red \x1b[31m, bell \x07, none \U0010ffff"])
 def test_a_label_is_drawn_as_it_is_be_it_no_formula_and_what_cannot_be_printed_is_written_out(tmp_path, label):
     rows = [log.ok(log.spec(multiple=size), 80.0) | {"method": label} for size in (1, 2)]
     for row in rows:
@@ -446,7 +444,7 @@ def test_64_methods_differ_in_what_they_are_drawn_with():
     assert len({(each["color"], each["marker"], str(each["linestyle"])) for each in every}) == 64
 
 
-@pytest.mark.parametrize(("columns", "inches"), [(1, 3.17), (2, 6.5)])
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.17), *slow((2, 6.5))])
 def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_path, monkeypatch, columns, inches):
     drawn = []
     monkeypatch.setattr("rffbench.report.figures.saved", lambda figure, *_: drawn.append(figure) or [])
@@ -467,6 +465,7 @@ def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_pat
         assert figure.get_figwidth() * 72.27 <= {1: 229.5, 2: 469.76}[columns]  # of LaTeX's article, in points
 
 
+@pytest.mark.slow
 def test_papers_figures_have_their_caption_in_a_file_beside_them(tmp_path):
     path = folder(tmp_path)
     paths = report.redraw(path, ["svg"], "paper")
@@ -542,10 +541,12 @@ def test_errors_against_different_kernels_do_not_share_an_axis_without_a_word(tm
     lines = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
     changed = [log.keyed(row | ({"kernel": other} if row["method"] == "surrogate-RFF" else {})) for row in lines]
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
-    assert "(a): errors are against different kernels" in said(drawn(path))
-    assert "RFF: Laplacian, σ = 10 (γ = 0.1)" in said(drawn(path))
+    words = said(drawn(path))
+    assert "(a): errors are against different kernels" in words
+    assert "RFF: Laplacian, σ = 10 (γ = 0.1)" in words
 
 
+@pytest.mark.slow
 def test_a_figure_of_many_methods_has_room_for_its_words(tmp_path):
     """Sixty methods in twenty groups of equal curves: neither the headline nor the legend covers a panel."""
     methods = {f"RFF {number}": log.METHODS["RFF"] for number in range(60)}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.slow  # each starts Python with matplotlib
 
 CONFIG = "name: n\ndatasets: [digits]\nn_features: [8, 16]\nmethods: {RFF: {features: fourier}, QMC: {features: qmc}}\n"
 
@@ -58,11 +59,9 @@ axes.prop_cycle: cycler('color', ['red'])
     ("surroundings", "way"),
     [
         ("odd", "python"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-            ("inline", "command"), ("inline", "python"), ("no backend", "python"), ("odd", "command"),
-            ("not text", "python"), ("not text, here", "command"), ("a pipe", "command"),
-            ("no cache folder", "command"), ("broken fonts", "python"),
-        )),
+        ("inline", "command"), ("inline", "python"), ("no backend", "python"), ("odd", "command"),
+        ("not text", "python"), ("not text, here", "command"), ("a pipe", "command"),
+        ("no cache folder", "command"), ("broken fonts", "python"),
     ],
 )  # fmt: skip
 def test_figures_are_the_same_whatever_the_environment_says_of_matplotlib(
@@ -113,7 +112,7 @@ NO_MATPLOTLIB = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["none", pytest.param("none that draws", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("what", ["none", "none that draws"])
 def test_where_nothing_can_be_drawn_tables_are_written_and_the_run_says_so(measured, tmp_path, environment, what):
     path, code = NO_MATPLOTLIB[what]
     shadow = tmp_path / "shadow" / path

@@ -70,6 +70,7 @@ def test_there_is_a_figure_per_combination_of_the_other_axes(tmp_path):
     assert list(drawn(folder(tmp_path, **other))) == ["eeg-wide-by-pool", "eeg-narrow-by-pool"]
 
 
+@pytest.mark.slow
 def test_a_sweep_too_large_for_figures_of_each_protocol_has_it_too(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "MOST_PROTOCOLS", 2)
     drawn = [file.name for file in report.redraw(folder(tmp_path)) if file.parent.name == "figures"]

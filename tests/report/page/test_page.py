@@ -25,6 +25,7 @@ from rffbench.report.summary import summarise
 from rffbench.report.text_table import Table
 from tests.helpers import html, pages
 from tests.helpers import report_log as log
+from tests.helpers.cases import slow
 
 ROOT = Path(__file__).parents[3]
 
@@ -128,6 +129,7 @@ def test_first_comes_what_ran_and_how_it_compares(page):
     assert re.fullmatch(r"\d+ \d+ refuted, \d+ open", tiles["claims held"])
 
 
+@pytest.mark.slow
 def test_a_reference_of_ones_own_is_called_recorded(tmp_path):
     record(pages.write(tmp_path / "first"), tmp_path / "first.csv")
     own = made(pages.write(tmp_path / "both" / "mine", reference="../../first.csv"))
@@ -324,6 +326,7 @@ def test_a_folder_of_folders_has_an_overview_that_leads_to_each(tmp_path):
     assert all(card.one("p").text for card in cards)
 
 
+@pytest.mark.slow
 def test_a_paper_has_a_verdict_on_top_by_what_reproduces_it_and_the_rest_is_apart(tmp_path):
     for name in ("table3", "table3-as-written", "protocol-search", "leverage-theory"):
         reference = {} if name == "leverage-theory" else {"reference": "liu2020-table3"}
@@ -350,7 +353,7 @@ def test_a_paper_of_which_no_cell_can_be_compared_says_so(tmp_path):
     assert re.fullmatch(r"not judged: no cell compared. \d+ not comparable\.", verdict.one("dd").text)
 
 
-@pytest.mark.parametrize("count", [2, MOST_PROTOCOLS + 1])
+@pytest.mark.parametrize("count", [2, *slow(MOST_PROTOCOLS + 1)])
 def test_the_protocols_of_a_sweep_stand_side_by_side(tmp_path, count):
     page = made(pages.write_sweep(tmp_path / "swept", count, reference="liu2020-table3"))
     beside = sheet(page, "Protocols side by side")

@@ -236,12 +236,14 @@ def test_own_results_of_one_dataset_are_shown_and_nothing_is_said_of_others(tmp_
     assert head == "method,task,seed,metric_error,time_train_s,time_infer_s"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_own_results_without_random_fourier_features_say_so(tmp_path):
     write_site(tmp_path / "site", [own(tmp_path / "mine", methods=("QMC",))])
     assert "There are no random Fourier features among these results" in (tmp_path / "site" / "index.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_hostile_names_stay_text(tmp_path):
     hostile = pages_of_report.write_hostile(tmp_path / "hostile")
@@ -300,6 +302,7 @@ def test_a_kept_version_stays_and_stale_pages_go(tmp_path, monkeypatch):
         write_site(place, keep=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_the_command_says_what_it_wrote(tmp_path):
     result = CliRunner().invoke(cli, ["site", str(tmp_path / "site")], standalone_mode=False)

@@ -20,6 +20,7 @@ from tests.helpers.contract import keeps_the_contract
 WEIGHTED = "folds are of rows, whatever their weights"
 
 
+@pytest.mark.slow
 def test_scikit_learn_s_contract_is_kept():
     weighted = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
     keeps_the_contract(CalibratedRidgeClassifier(), dict.fromkeys(weighted, WEIGHTED))

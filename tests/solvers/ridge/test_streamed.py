@@ -29,6 +29,7 @@ from rffbench.solvers.ridge.streamed import (
     StreamedRidgeClassifierCV,
     StreamedRidgeCV,
 )
+from tests.helpers.cases import slow
 from tests.helpers.contract import keeps_the_contract
 
 ALPHAS = [1e-3, 0.05, 0.1, 0.5, 1.0, 20.0]
@@ -209,7 +210,7 @@ def test_what_cannot_fit_the_budget_is_refused_with_both_figures_before_it_start
     assert rows.seconds == 0
 
 
-@pytest.mark.parametrize("memory", [None, 1_700_000])
+@pytest.mark.parametrize("memory", [None, *slow(1_700_000)])
 def test_peak_memory_does_not_grow_with_rows_and_keeps_within_the_budget(memory):
     peaks = []
     for n in (2000, 8000):

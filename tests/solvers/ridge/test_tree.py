@@ -137,6 +137,7 @@ def gigabytes(count):
     return f"{count / 1e9:,.1f} GB"
 
 
+@pytest.mark.slow
 def test_nothing_that_one_process_holds_grows_with_the_rows():
     small, large = (cost(n, 2, 100, 4096) for n in (10**7, 10**9))
     assert large.most_held <= small.most_held + 2

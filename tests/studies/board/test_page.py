@@ -54,9 +54,15 @@ def results(folder, trials=3, seconds=False):
     return load(log.write(folder, config, rows))
 
 
-@pytest.fixture
-def board(tmp_path):
-    return Board({"board": results(tmp_path / "board"), "board-seconds": results(tmp_path / "seconds")}, KNOWN)
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("board")
+    return Board({"board": results(folder / "board"), "board-seconds": results(folder / "seconds")}, KNOWN)
+
+
+@pytest.fixture(scope="module")
+def shown(board):
+    return sections(board)
 
 
 def cells(table):
@@ -126,12 +132,11 @@ def test_at_equal_cost_a_map_that_costs_twice_is_read_at_half_its_columns(board)
     assert board.at_cost("fit", 512).columns["Nyström"].tolist() == [256.0] * 4
 
 
-def test_the_tables_and_the_rows_are_written(board, tmp_path):
-    found = sections(board)
-    text = to_markdown(found)
+def test_the_tables_and_the_rows_are_written(board, shown, tmp_path):
+    text = to_markdown(shown)
     assert text.startswith("## Which map?")
     assert "## Question 5: Does the kernel matter more than the map?" in text
-    assert sum(line.startswith("| --") for line in text.splitlines()) == sum(len(each.tables) for each in found)
+    assert sum(line.startswith("| --") for line in text.splitlines()) == sum(len(each.tables) for each in shown)
     rows = pd.read_csv(write_rows(board, tmp_path / "rows.csv.gz"))
     assert rows["part"].value_counts().to_dict() == {"board": 108, "board-seconds": 108}
     assert rows["loss"].notna().all()
@@ -144,8 +149,8 @@ def test_the_rows_of_your_own_map_are_marked_on_its_page(tmp_path):
     assert text.count('<tr class="own"><td>512</td><td>Mine *</td></tr>') == text.count('class="own"') == 1
 
 
-def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board):
-    drawn = {section.title.partition(":")[0]: section.pictures for section in sections(board)}
+def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board, shown):
+    drawn = {section.title.partition(":")[0]: section.pictures for section in shown}
     assert [bool(drawn[f"Question {number}"]) for number in (1, 2, 3, 4, 5)] == [True, False, False, True, False]
     (panel, quick) = questions.equal_seconds(board).panels()
     (strip,) = panel.strips
@@ -252,6 +257,7 @@ def test_the_choice_is_judged_on_datasets_that_did_not_take_part():
     assert (found.method, found.own, found.worse_on, found.choice.median) == ("RFF", None, {}, 0.0)
 
 
+@pytest.mark.slow
 def test_a_lucky_choice_among_maps_without_gains_is_not_advised():
     """Twenty maps that gain nothing: the best median is above 0, the gain of choosing so is not told from it."""
     rng, above, told = np.random.default_rng(1), 0, 0
@@ -286,6 +292,7 @@ def test_the_component_between_levels_is_what_was_planted():
     assert np.isnan(kernels_or_maps.between(pd.DataFrame([[1.0, np.nan], [1.0, 2.0]])))
 
 
+@pytest.mark.slow
 def test_an_interval_over_datasets_covers_the_number():
     rng = np.random.default_rng(3)
     covered = 0

@@ -66,6 +66,7 @@ def test_an_error_that_ranks_maps_as_their_losses_predicts_and_noise_does_not():
     assert not answer.waits
 
 
+@pytest.mark.slow
 def test_two_errors_alike_predict_alike():
     _, numbers = answer_2(lambda _, at: (1 + at, 2 + 3 * at))
     assert numbers["ridge Δ less the Frobenius error"].value == 0
@@ -73,6 +74,7 @@ def test_two_errors_alike_predict_alike():
     assert numbers["ridge Δ, over all maps"].value == numbers["Frobenius error, over all maps"].value > 0.5
 
 
+@pytest.mark.slow
 def test_maps_that_change_the_kernel_are_left_out_of_a_number():
     """EERF has the largest error and the smallest loss; without it the ranks are the same."""
     found = answer_2(lambda _, at: (-at + 100 if at == len(MAPS) - 1 else 100 + at,) * 2)[1]
@@ -81,6 +83,7 @@ def test_maps_that_change_the_kernel_are_left_out_of_a_number():
     assert found["ridge Δ, over all maps"].value < 1
 
 
+@pytest.mark.slow
 def test_halves_of_the_trials_agree_on_ranks_as_far_as_these_are_more_than_chance():
     name = "losses of half the trials with those of the rest, over all maps (exploratory)"
     sure = answer_2(lambda _, at: (1.0 + at, 1.0 + at), noise=0.01)[1][name]
@@ -193,6 +196,7 @@ def test_a_size_at_which_the_answer_is_another_is_named():
     assert numbers["the share with 256 columns (exploratory)"] == 0
 
 
+@pytest.mark.slow
 def test_maps_that_draw_together_are_measured_on_each_dataset():
     """From 256 to 512 columns the maps come half as far apart and the kernels stay as they are."""
 
