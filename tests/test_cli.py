@@ -353,6 +353,7 @@ def test_a_defect_is_told_briefly_and_in_full_on_request(environment, tmp_path):
     assert "Traceback" in defect(RFFBENCH_DEBUG="1").stderr
 
 
+@pytest.mark.slow
 def test_a_command_without_memory_says_so_and_is_no_defect(environment, tmp_path):
     code = (
         "import sys, rffbench.cli as cli, rffbench.config.loading as loading; "

@@ -299,6 +299,7 @@ def test_the_datas_hash_is_that_of_its_numbers(damaged):
     assert data.data_hash("eeg") is None
 
 
+@pytest.mark.slow
 @needs_mirror
 @pytest.mark.data
 def test_verify_finds_a_changed_raw_file(tmp_path, monkeypatch):

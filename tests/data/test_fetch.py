@@ -365,6 +365,7 @@ def test_two_processes_fetch_once(tmp_path, server):
     assert server.asked == ["/a"]
 
 
+@pytest.mark.slow
 def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(fetch, "PATIENCE_S", 0.1)
     context = multiprocessing.get_context("spawn")

@@ -484,6 +484,7 @@ def test_a_header_with_a_line_break_or_without_a_name_is_read_as_it_was_looked_a
     np.testing.assert_array_equal(inputs, [[5, 2], [3, 4]])
 
 
+@pytest.mark.slow
 def test_an_archive_larger_than_memory_is_read_in_blocks(tmp_path):
     rows, columns = 4000, 2000  # 64 MB, of which a block is half
     np.savez_compressed(tmp_path / "a.npz", X=np.zeros((rows, columns)), y=np.arange(rows) % 2)

@@ -32,6 +32,7 @@ def swept(tmp_path_factory):
     return rffbench.run(folder / "swept.yaml", results=folder / "results", executor="serial", progress=False)
 
 
+@pytest.mark.slow
 def test_every_variant_that_failed_is_among_the_failures(swept):
     found = swept.failures
     assert sorted(zip(found["methods.Mine.depth"], found["n_features"], strict=True)) == sorted(FAILED)

@@ -171,7 +171,7 @@ class Clock:
 
 
 def test_a_search_ends_in_its_time_and_says_what_was_not_tried(question):
-    search = Search(question, 20.0, clock=Clock(4.0))
+    search = Search(question, 20.0, clock=Clock(2.0))
     search.run()
     assert search.gone < 20 * 60
     assert search.not_tried

@@ -11,6 +11,7 @@ from scipy.linalg import hadamard
 from rffbench.linalg import hadamard as module
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.hadamard_kernels import transform
+from tests.helpers.cases import slow
 
 DTYPES = ["float64", "float32"]
 
@@ -20,7 +21,7 @@ def rows(n, N, dtype, seed=0):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("levels", range(13))
+@pytest.mark.parametrize("levels", [*range(12), *slow(12)])
 @pytest.mark.parametrize("n", [1, 3, 37])
 def test_transform_is_the_product_with_the_hadamard_matrix(n, levels, dtype):
     A = rows(n, 1 << levels, dtype)

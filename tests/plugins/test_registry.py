@@ -298,6 +298,7 @@ def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused
     assert features.MAPS.recipe(f"{tmp_path / 'stays.py'}:Goes", {}).make().gone == [1]
 
 
+@pytest.mark.slow
 def test_a_package_that_describes_itself_wrongly_does_not_stop_the_listing(monkeypatch, tmp_path):
     (tmp_path / "odd_maps.py").write_text(
         "class Odd:\n    choices = 5\n    def __init__(self, n_components=1, depth=3): pass\n"

@@ -64,7 +64,7 @@ def test_without_a_spread_the_tolerance_is_that_of_rounding(tmp_path, trials):
     assert compare(frame.load_results(run)).cells["verdict"].tolist() == ["reproduced"]
 
 
-@pytest.mark.parametrize(("shift", "outside"), [*slow((0.0, 0)), (1.0, 0), *slow((-5.0, 4)), (5.0, 4)])
+@pytest.mark.parametrize(("shift", "outside"), [*slow((0.0, 0), (1.0, 0), (-5.0, 4)), (5.0, 4)])
 def test_a_run_is_compared_with_what_was_recorded(tmp_path, recorded, shift, outside):
     new = folder(tmp_path / "new", shift, reference="../mine.csv")
     comparison = compare(frame.load_results(new))

@@ -44,7 +44,16 @@ def expected_to_fail(estimator):
     return dict.fromkeys(checks, "folds are of rows, whatever their weights")
 
 
-DEAR = ("Boosted", "EigenPro", "Falkon", "Gradient", "Logistic", "PCG", "SparseRandom")  # over 0.3 s each
+DEAR = (
+    "Boosted",
+    "EigenPro",
+    "Falkon",
+    "Gradient",
+    "Logistic",
+    "PCG",
+    "SparseRandom",
+    "StreamedRidgeCl",
+)  # over 0.3 s each
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_mean_covariance_and_likelihood_are_those_of_the_dense_formulas(features
 
 
 LEARNT = [
-    (FEW, "noise", False), (FEW, "noise", True), (FEW, "gamma", False), (FEW, "lengths", True),
+    (FEW, "noise", False), (FEW, "noise", True), (FEW, "gamma", False), *slow((FEW, "lengths", True)),
     (NystroemFeatures(12, landmarks="kmeans", gamma=GAMMA, random_state=0), "gamma", True),
     (FOURIER, "gamma", False), (FOURIER, "lengths", False), (None, "noise", False),
     (RandomFourierFeatures(40, kernel="laplacian", gamma=GAMMA, random_state=0), "gamma", False),

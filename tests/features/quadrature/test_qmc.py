@@ -52,6 +52,7 @@ def test_permuted_digits_are_one_permutation_of_each_base_at_every_place():
     assert not np.array_equal(found, points(60, 4))
 
 
+@pytest.mark.slow
 def test_scrambled_points_of_many_columns_take_little_more_memory_than_themselves():
     tracemalloc.start()
     points(4, 1500, scramble=True)

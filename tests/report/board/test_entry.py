@@ -372,6 +372,7 @@ def test_own_data_has_kernel_ridge_up_to_3000_training_rows(tmp_path):
         assert not maps_left_out(found)
 
 
+@pytest.mark.slow
 def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
     seconds = iter([1000.0, 0.0, 200.0, 0.0, 20.0, 10.0])  # of each plan the trials, then those of cost
@@ -421,6 +422,7 @@ def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
         own_data(str(tmp_path / "mine.csv"), budget=Budget(3, time.monotonic() - 170))
 
 
+@pytest.mark.slow
 def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 10.0 * len(specs))  # ten seconds a trial
     planned = own_map(mine, budget=Budget(15))

@@ -133,6 +133,7 @@ def test_where_the_time_is_up_what_is_not_done_is_named_the_rest_is_shown_and_th
     assert len(rows(small)) == 8
 
 
+@pytest.mark.slow
 def test_where_the_time_is_up_before_rff_has_a_trial_there_is_nothing_to_show(small, monkeypatch):
     (small / "mine.py").write_text(MINE)
     monkeypatch.setattr(entry.Budget, "seconds_left", 0.0)

@@ -331,6 +331,7 @@ def test_a_figure_says_what_its_bars_are_and_which_curves_lie_on_one_another(tmp
     assert "means over 2 to 3 trials" in said(drawn(folder(tmp_path / "lost")))
 
 
+@pytest.mark.slow
 def test_times_that_cannot_be_compared_are_hollow_and_no_other_marker_is(tmp_path):
     figure = drawn(two_sizes(tmp_path))
     assert style.HOLLOW in said(figure)
@@ -478,6 +479,7 @@ def test_papers_figures_have_their_caption_in_a_file_beside_them(tmp_path):
     assert not [each for each in report.redraw(path, ["svg"]) if each.suffix == ".txt"]
 
 
+@pytest.mark.slow
 def test_five_panels_in_a_column_stand_two_in_a_row_and_fit_a_page_with_their_titles():
     with style.drawn_in(style.figure_style("paper", 1)):
         figure, axes = style.panels(5, 2.45, 2.55, above=0.35)

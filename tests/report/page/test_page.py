@@ -281,6 +281,7 @@ def test_a_sweep_has_a_table_and_figures_of_every_protocol(tmp_path):
     assert [cell[0] for cell in charts["cells"]] == [0, 0, 1, 1]
 
 
+@pytest.mark.slow
 def test_of_a_sweep_with_very_many_protocols_one_is_shown_and_the_others_are_there_to_be_chosen(tmp_path):
     page = made(pages.write_sweep(tmp_path / "mine", MOST_PROTOCOLS + 1, reference="liu2020-table3"))
     results = sheet(page, "Results")

@@ -222,6 +222,7 @@ def own(folder, datasets=("eeg",), methods=("RFF", "QMC"), **changes):
     return log.write(folder, log.config(name=folder.name, **changes), rows)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_own_results_of_one_dataset_are_shown_and_nothing_is_said_of_others(tmp_path):
     place = own(tmp_path / "mine")

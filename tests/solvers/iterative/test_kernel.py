@@ -176,6 +176,7 @@ def test_a_preconditioner_is_the_inverse_for_every_fold_and_penalty(penalty, cen
         np.testing.assert_allclose(ours[:, column], wanted.astype(float), rtol=1e-6, atol=1e-9 * abs(wanted).max())
 
 
+@pytest.mark.slow
 def test_reorthogonalized_it_takes_fewer_passes_to_the_same_solution():
     def fitted(reorthogonalize):
         return PCGKernelRidgeCV(

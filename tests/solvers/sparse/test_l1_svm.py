@@ -6,6 +6,7 @@ import pytest
 from rffbench import RandomFourierFeatures
 from rffbench.arguments.seeds import generator, seed_sequence
 from rffbench.solvers.sparse.l1 import SquaredHinge, minimise, solve_by_liblinear
+from tests.helpers.cases import slow
 from tests.helpers.l1_solutions import solve
 
 
@@ -44,7 +45,7 @@ def test_the_optimum_is_liblinear_s(independent, penalty):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of the peer, which is not there yet
-@pytest.mark.parametrize("penalty", [1e-2, 1e-4])
+@pytest.mark.parametrize("penalty", [1e-2, *slow(1e-4)])
 def test_features_that_are_nearly_dependent_are_no_harder(alike, penalty):
     Z, y = alike
     w, minimum = solve_l1_svm(Z, y, penalty, tol=1e-9, random_state=0)

@@ -21,7 +21,6 @@ from rffbench.solvers.svm import dual_descent as squared_hinge
 from rffbench.solvers.svm import kernel as kernel_svm
 from rffbench.solvers.svm.dual_descent import RowCache, solve_squared_hinge
 from rffbench.solvers.svm.kernel import KernelSVM
-from tests.helpers.cases import slow
 
 GAMMA = 0.6
 NOTHING_KEPT = 0  # bytes of the cache
@@ -204,7 +203,8 @@ def test_points_far_from_the_origin_and_of_any_scale_are_told_apart_in_single_pr
             np.testing.assert_allclose(rows[:, 7:], make_kernel(name, GAMMA)(P, X), atol=1e-6)
 
 
-@pytest.mark.parametrize("bias", [True, *slow(False)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bias", [True, False])
 def test_threads_and_blocks_do_not_change_the_optimum(bias, monkeypatch):
     X, y = problem(1500)
     kernel = make_kernel("gaussian", 3.0)

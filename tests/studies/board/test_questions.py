@@ -175,6 +175,7 @@ def test_a_size_at_which_a_trial_of_one_kernel_is_missing_counts_for_nothing():
     assert [tables.kernels_by_columns(each).header for each in boards] == [["map", "256", "512"], ["map", "512"]]
 
 
+@pytest.mark.slow
 def test_a_size_at_which_the_answer_is_another_is_named():
     """With 256 columns the kernels are alike."""
     rng = np.random.default_rng(4)
