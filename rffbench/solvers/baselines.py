@@ -19,7 +19,7 @@ from rffbench.solvers.base import Classifier, Regressor, less_origin, read_rows
 from rffbench.solvers.ridge.make import make_ridge
 from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
-from rffbench.solvers.weights import Balanced, check_balanced
+from rffbench.solvers.weights import Balanced, ClassWeight, check_balanced, check_class_weight
 
 
 @serves(SolverServes(uses="inputs", sums="n*d*min(n, d)/2", cost="f*min(n, d)**3/6", cross_validates=True))
@@ -55,7 +55,7 @@ class _Grown(NamedTuple):
 
 class _GradientBoosting:
     trees: int
-    class_weight: Balanced = None
+    class_weight: ClassWeight = None
 
     def __init__(
         self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
@@ -163,7 +163,7 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
     ----------
     trees : the number of trees, per class if there are more than two; with ``early_stopping`` the most.
     learning_rate, leaves, early_stopping, folds, rows : as in `GradientBoostingRegressor`, by the log-loss.
-    class_weight : None or 'balanced', in the choice too.
+    class_weight : None, 'balanced' or a dictionary from label to weight; in the choice too.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
 
     def __init__(
         self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
-        early_stopping: bool = False, folds: int = 5, rows: int = 10_000, class_weight: Balanced = None,
+        early_stopping: bool = False, folds: int = 5, rows: int = 10_000, class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -184,7 +184,7 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_balanced(self.class_weight, "classification")
+        check_class_weight(self.class_weight)
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         labels = Y.argmax(axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(int)
@@ -193,14 +193,20 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
         self.model_ = self._made(self._chosen(X, labels)).fit(X, labels)
 
     def _made(self, settings: dict[str, Any]) -> HistGradientBoostingClassifier:
-        return HistGradientBoostingClassifier(**settings, class_weight=self.class_weight)
+        return HistGradientBoostingClassifier(**settings, class_weight=self._weights())
+
+    def _weights(self) -> Any:
+        """``class_weight`` for the classes' numbers, by which the trees are fitted."""
+        if not isinstance(self.class_weight, Mapping):
+            return self.class_weight
+        return {number: self.class_weight.get(label, 1) for number, label in enumerate(self.classes_)}
 
     def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
         losses, trees = [], []
         for train, held in StratifiedKFold(self.folds).split(X, y):
             model = self._made(settings).fit(X[train], y[train])
             known = np.isin(y[held], model.classes_)  # a class of one row is in one fold
-            weights = compute_sample_weight(self.class_weight, y[held][known])
+            weights = compute_sample_weight(self._weights(), y[held][known])
             found = model.predict_proba(X[held][known])
             losses.append(log_loss(y[held][known], found, sample_weight=weights, labels=model.classes_))
             trees.append(model.n_iter_)

@@ -205,29 +205,29 @@ def a_node(tmp_path, monkeypatch):
 def own_card(folder):
     """The card of a user's own file, which the client has looked at."""
     lines = [f"{a / 2},{a % 7},{a % 2}" for a in range(40)]
-    (folder / "mine.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
-    return userfile.look(folder / "mine.csv").card()
+    (folder / "theirs.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    return userfile.look(folder / "theirs.csv").card()
 
 
 def test_own_data_is_found_on_a_node_by_the_card_that_comes_with_it(a_node, tmp_path):
     card = own_card(tmp_path)
-    assert "unknown dataset 'mine'" in ready("mine", data_hash=card.content_hash).message
-    assert ready("mine", data_hash=card.content_hash, card=card.model_dump_json()) is None
-    assert data.load("mine", card.content_hash).X.shape == (40, 2)
+    assert "unknown dataset 'theirs'" in ready("theirs", data_hash=card.content_hash).message
+    assert ready("theirs", data_hash=card.content_hash, card=card.model_dump_json()) is None
+    assert data.load("theirs", card.content_hash).X.shape == (40, 2)
 
 
 def test_a_node_without_the_file_of_own_data_says_so(a_node, tmp_path):
     card = own_card(tmp_path)
-    (tmp_path / "mine.csv").unlink()
-    failure = ready("mine", data_hash=card.content_hash, card=card.model_dump_json())
+    (tmp_path / "theirs.csv").unlink()
+    failure = ready("theirs", data_hash=card.content_hash, card=card.model_dump_json())
     assert failure.status == "unavailable"
-    assert "mine: no source has a right copy of 'mine.csv'" in failure.message
-    assert "file mine.csv: no such file" in failure.message
+    assert "theirs: no source has a right copy of 'theirs.csv'" in failure.message
+    assert "file theirs.csv: no such file" in failure.message
 
 
 def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
     cards.add_card(own_card(tmp_path))
-    experiment = FakeExperiment([spec(), spec(dataset="mine", trial=1)])
+    experiment = FakeExperiment([spec(), spec(dataset="theirs", trial=1)])
     sent = {}
 
     def play(job, node):
@@ -236,7 +236,7 @@ def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
 
     PlayedCluster(experiment, play).run([[each] for each in experiment.grid()], [].append)
     assert sent["digits"] is None
-    assert cards.Card.model_validate_json(sent["mine"]).name == "mine"
+    assert cards.Card.model_validate_json(sent["theirs"]).name == "theirs"
 
 
 def test_a_trial_that_shares_out_its_own_work_is_refused():
