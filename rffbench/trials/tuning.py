@@ -100,7 +100,8 @@ def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
     metrics, grid = {"gamma": choice.gamma}, "gamma"
     if choice.times is not None:
         metrics, grid = {**metrics, TIMES_MEDIAN: choice.times}, TIMES_MEDIAN
-    if choice.error is not None and choice.lambda_ is None:  # else it is that of the solver's own cross-validation
+    of_list, has_lambda = choice.times is None, result.lambda_ is not None  # a λ has an error of its own, or none
+    if choice.error is not None and (of_list or not has_lambda):
         metrics["cv_error"] = choice.error
     return replace(
         result, metrics=result.metrics | metrics,
