@@ -385,6 +385,14 @@ def test_underscores_make_words_of_digits_as_other_programs_read_them(tmp_path):
     assert (first.kind, first.words) == ("words", ("1_000", "2_000", "3_000"))
 
 
+def test_different_whole_numbers_with_gaps_are_an_input_and_those_that_count_the_rows_are_none(tmp_path):
+    for step, kind in ((1, "id"), (3, "numbers")):
+        order = np.random.default_rng(0).permutation(30) * step
+        rows = "".join(f"{each},{i * 1.5},{'xy'[i % 2]}\n" for i, each in enumerate(order))
+        first, *_ = look(file(tmp_path, f"{step}.csv", f"p,q,y\n{rows}")).content.decisions
+        assert first.kind == kind
+
+
 def test_blanks_between_the_words_of_a_cell_are_no_delimiter_where_tabs_are(tmp_path):
     rows = "".join(f"{['north', 'south'][i % 2]} of the old bridge here\t{'xyz'[i % 3]}\n" for i in range(30))
     seen = look(file(tmp_path, "a.tsv", rows))

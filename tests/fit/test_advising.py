@@ -98,6 +98,17 @@ def test_fewer_columns_are_taken_if_more_hardly_help():
     assert advise(found).columns == 512
 
 
+@pytest.mark.parametrize(("lead", "columns"), [(0.2, 128), (0.3, 256), (1.5, 256)])
+def test_more_columns_help_if_they_lead_by_a_quarter_of_a_standard_error(lead, columns):
+    found = searched({FOURIER: 0.8}, sizes=(128, 256))
+    few, many = ([each.chosen.scores for each in found.trials[FOURIER, size]] for size in (128, 256))
+    differences = np.subtract(many, few)
+    error = np.sqrt(differences.var(axis=1, ddof=1).mean() / 5)
+    for scores in many:
+        scores += lead * error - differences.mean()
+    assert advise(found).columns == columns
+
+
 def test_the_standard_error_is_nadeau_and_bengio_s():
     values = [0.7, 0.8, 0.75, 0.9]
     assert standard_error(values, 0.25) == pytest.approx(np.sqrt(np.var(values, ddof=1) * (1 / 4 + 1 / 4)))

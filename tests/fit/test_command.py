@@ -93,8 +93,9 @@ def test_predict_the_joblib_file_and_the_code_say_the_same(made, rffbench_in, mo
     np.testing.assert_allclose(model.predict_proba(table), probabilities, atol=1e-12)
     assert len((folder / "churn-fit" / "model.py").read_text().splitlines()) <= 40
     monkeypatch.setattr(sys, "argv", ["model.py", str(folder / "churn.csv")])
-    runpy.run_path(str(folder / "churn-fit" / "model.py"), run_name="__main__")
+    again = runpy.run_path(str(folder / "churn-fit" / "model.py"), run_name="__main__")
     assert capsys.readouterr().out.split() == labels
+    np.testing.assert_allclose(again["model"].predict_proba(table), probabilities, atol=1e-6)
 
 
 def test_new_rows_may_have_other_columns_another_order_gaps_and_unseen_categories(made, rffbench_in):

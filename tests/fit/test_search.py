@@ -2,10 +2,12 @@
 
 import runpy
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.pipeline import make_pipeline
@@ -20,6 +22,7 @@ from rffbench.fit.candidates import CONSTANT, EXACT, FIRST, FOURIER, KERNELS, LI
 from rffbench.fit.question import ask
 from rffbench.fit.saying import lines
 from rffbench.fit.trying import Search
+from rffbench.fit.tuning import Tuned
 
 rng = np.random.default_rng(0)
 
@@ -157,6 +160,19 @@ def test_a_candidate_that_fails_is_left_out_and_named(question, monkeypatch):
     assert TREES not in {candidate for candidate, _ in search.trials}
     assert "boosted trees (failed)" in search.not_tried
     assert TREES not in {row.candidate for row in advise(search).rows}
+
+
+@pytest.mark.parametrize("times_the_rows", [1, 9])
+def test_the_model_s_settings_are_in_the_middle_of_what_the_splits_chose(times_the_rows):
+    X = rng.normal(size=(40, 2)).astype(np.float32)
+    chosen = [(1e-6, 0.5), (1e-5, 1.0), (1e-3, 8.0)]
+    trials = [SimpleNamespace(chosen=Tuned({"lambda": lambda_}, np.zeros(5), times)) for lambda_, times in chosen]
+    found = SimpleNamespace(
+        trials={(FOURIER, 512): trials}, training_rows=100, question=SimpleNamespace(rows=100 * times_the_rows)
+    )
+    settings = writing._settings(found, FOURIER, 512, X)
+    assert settings["lambda"] == pytest.approx(1e-5 / np.sqrt(times_the_rows), rel=0.01)
+    assert settings["gamma"] == pytest.approx(1 / (2 * np.median(pdist(X)) ** 2), rel=1e-4)
 
 
 class Clock:

@@ -125,6 +125,12 @@ def test_a_trial_that_is_ok_and_has_no_score_any_more_is_lost(folders):
     assert difference.outside == 1
 
 
+def test_a_trial_that_had_no_score_before_does_not_lose_one(folders):
+    silent = [row | {"metrics": {"kernel_error": 0.1}} for row in cell(OLD[:1])]
+    rows = [*silent, *[row for row in cell(OLD) if row["trial"]]]
+    assert (only(folders(rows, rows))["verdict"], only(folders(rows, rows))["lost"]) == ("unchanged", "")
+
+
 def test_trials_that_fail_now_are_lost_and_unavailable_data_is_no_loss(folders):
     failing = [*cell(OLD[:3]), log.lost(log.spec(trial=3), "timeout")]
     difference = folders(cell(OLD), failing)

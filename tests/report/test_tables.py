@@ -552,6 +552,18 @@ def test_a_sweep_s_axis_takes_no_column_s_place_in_the_summary(tmp_path):
     assert frame[["method (axis)", "mean (axis)", "self"]].iloc[0].tolist() == ["a", "b", "c"]
 
 
+def test_the_leader_of_a_protocol_that_lacks_a_method_is_bold_in_its_own_column(tmp_path):
+    few = {name: SCORES[name] for name in ("RFF", "surrogate-RFF")}
+    both = [
+        ({"σ": name}, loaded(tmp_path / name, grid(scores), methods={each: log.METHODS[each] for each in scores}))
+        for name, scores in (("all", SCORES), ("few", few))
+    ]
+    found = table.folder_table(both, table.Shown(best=True))
+    assert [(row, found.header[column]) for row, column in sorted(found.best)] == [
+        (0, "surrogate-RFF"), (1, "surrogate-RFF"),
+    ]  # fmt: skip
+
+
 def test_numbers_near_the_largest_that_there_is_are_summed_up_in_silence(recwarn):
     rows = [("eeg", 14, "RFF", trial, {"rmse": 1e308}) for trial in range(2)]
     (found,) = summary.summarise(log.results(rows, log.config())).query("metric == 'rmse'").to_dict("records")

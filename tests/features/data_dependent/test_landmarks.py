@@ -55,6 +55,14 @@ def test_arrays_csr_matrices_and_streamed_rows_have_the_same_landmarks(rule):
     np.testing.assert_allclose(sparse.toarray() if rule != "kmeans" else sparse, expected, atol=1e-8)
 
 
+def test_centres_of_a_kernel_with_lengths_are_those_of_scaled_rows():
+    lengths = np.array([0.5, 2.0, 4.0])
+    of_lengths = make_kernel("gaussian", 0.1, lengths=lengths.tolist())
+    found = choose_landmarks("kmeans", of_lengths, X, 20, SeedSequence(1)).points
+    plain = choose_landmarks("kmeans", GAUSSIAN, X / lengths, 20, SeedSequence(1)).points
+    np.testing.assert_allclose(found, plain * lengths)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_more_landmarks_than_distinct_rows_are_refused(rule):
     rows = np.repeat(X[:30], 5, axis=0)
@@ -102,9 +110,11 @@ def test_randomly_pivoted_cholesky_keeps_its_bound_on_the_trace(proposed, monkey
         assert np.mean(found) <= 2 * eta
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("proposed", "refresh"), [(32, 8.0), (1, 8.0), (1, 0.25)])
-def test_the_first_two_random_pivots_have_the_law_of_one_by_one(proposed, refresh, monkeypatch):
+@pytest.mark.parametrize(
+    ("proposed", "refresh", "draws"),
+    [(32, 8.0, 1000), *(pytest.param(*each, 4000, marks=pytest.mark.slow) for each in ((1, 8.0), (1, 0.25)))],
+)
+def test_the_first_two_random_pivots_have_the_law_of_one_by_one(proposed, refresh, draws, monkeypatch):
     """P(i, j) = d_i/tr K · d_j′/tr K′, K′ what pivot i leaves: where both are of one block of proposals, of two blocks
     by the same old residuals, and with the residuals computed again between them."""
     monkeypatch.setattr(landmarks, "FEWEST_PROPOSED", proposed)
@@ -116,7 +126,7 @@ def test_the_first_two_random_pivots_have_the_law_of_one_by_one(proposed, refres
     for i in range(4):
         rest = np.diag(K - np.outer(K[:, i], K[i]) / K[i, i])
         expected[i] = rest / rest.sum() / 4
-    counts, draws = np.zeros((4, 4)), 4000
+    counts = np.zeros((4, 4))
     for seed in range(draws):
         i, j = randomly_pivoted(GAUSSIAN.with_gamma(1.0), rows, 2, np.random.default_rng(seed))
         counts[i, j] += 1
