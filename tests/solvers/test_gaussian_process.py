@@ -37,6 +37,14 @@ def transformed(labels, alpha):
     return np.log(shape) - noise / 2, noise
 
 
+@pytest.mark.parametrize("far", [0.0, 50.0])
+def test_the_variance_is_that_of_the_targets_together_or_of_what_is_left_of_their_means(far):
+    Y = np.column_stack([VALUES, 2 * VALUES + far])
+    for variance, of in (("targets", Y), ("residuals", Y - Y.mean(axis=0))):
+        model = FeatureGPRegressor(0.1, variance=variance, features=MAP).fit(X, Y)
+        assert model.variance_ == pytest.approx(np.var(of, ddof=1), rel=1e-9)
+
+
 @pytest.mark.parametrize("pairs", ["real", "complex"])
 def test_a_regression_is_the_textbook_s_posterior_mean(pairs):
     model = FeatureGPRegressor(0.3, pairs=pairs, features=MAP).fit(X, VALUES)

@@ -263,6 +263,15 @@ def test_of_maps_that_are_shown_to_be_better_one_with_fewer_columns_is_advised_u
     assert "RFF with 512 columns. Where" in said
 
 
+def test_what_is_shown_of_one_map_is_not_shown_of_it_among_three(tmp_path):
+    """Differences 1, 1.5 and 2 have p = 0.035 by themselves, two-sided, and by Holm three times that."""
+    scores = {("RFF", 512): [70, 71, 72], ("QMC", 512): [71, 72.5, 74]}
+    assert "QMC with 512 columns has the best mean, and is shown" in " ".join(advice(tmp_path / "one", scores).notes)
+    more = {("RFF", 128): [69, 71.5, 70], ("QMC", 128): [72, 69, 71.5]}
+    said = " ".join(advice(tmp_path / "more", scores | more).notes)
+    assert "QMC with 512 columns has the best mean, but is not shown to be better than RFF with 512 columns" in said
+
+
 def test_trials_that_differ_alike_show_nothing(tmp_path):
     """Of two trials on few test rows, some map of twenty has the same difference twice: its spread is not 0."""
     table = advice(tmp_path / "one", {("RFF", 512): [70, 71], ("QMC", 128): [70.4, 71.4], ("QMC", 512): [70.2, 71.3]})
