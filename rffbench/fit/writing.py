@@ -56,7 +56,7 @@ def make(search: Search, advice: Advice) -> Made:
     with warnings.catch_warnings(), few_threads(asked.rows * max(advice.columns, search.first_size) ** 2):
         warnings.simplefilter("ignore")
         X = steps.fit_transform(asked.frame)
-        settings = _settings(search, use, advice.columns, X)
+        settings = settings_for_all_rows(search, use, advice.columns, X)
         share = float(asked.y.mean()) if asked.classes is not None and len(asked.classes) == 2 else 0.0
         unfitted = learner(use, settings, asked.metric, asked.class_weight, share, len(asked.targets))
         fitted = learner(use, settings, asked.metric, asked.class_weight, share, len(asked.targets))
@@ -64,7 +64,7 @@ def make(search: Search, advice: Advice) -> Made:
     return Made(Pipeline([*steps.steps, ("model", fitted)]), unfitted)
 
 
-def _settings(search: Search, use: Candidate, columns: int, X: Any) -> dict[str, Any]:
+def settings_for_all_rows(search: Search, use: Candidate, columns: int, X: Any) -> dict[str, Any]:
     """The settings for all rows: in the middle of what the splits chose; σ as a multiple of the median distance. With
     many more rows than a split has, λ is smaller, as 1/√n, and early stopping finds the number of trees anew."""
     chosen = [each.chosen for each in search.trials[use, columns]]

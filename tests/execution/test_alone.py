@@ -79,6 +79,7 @@ def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
     one = Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
     try:
         wait_for(lambda: one.step(time.monotonic()) == [] and one.account.open, 60)
+        (tmp_path / "0").touch()
         wait_for(one.pipe.poll, 60)  # the pipe holds a part of what it tells
         one.pause(True)
         with within(60):

@@ -170,7 +170,7 @@ def test_the_model_s_settings_are_in_the_middle_of_what_the_splits_chose(times_t
     found = SimpleNamespace(
         trials={(FOURIER, 512): trials}, training_rows=100, question=SimpleNamespace(rows=100 * times_the_rows)
     )
-    settings = writing._settings(found, FOURIER, 512, X)
+    settings = writing.settings_for_all_rows(found, FOURIER, 512, X)
     assert settings["lambda"] == pytest.approx(1e-5 / np.sqrt(times_the_rows), rel=0.01)
     assert settings["gamma"] == pytest.approx(1 / (2 * np.median(pdist(X)) ** 2), rel=1e-4)
 

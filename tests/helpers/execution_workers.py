@@ -410,7 +410,9 @@ def time_again_at_once(spec, channel):
 
 
 def tell_much(spec, channel):
-    """More than the pipe holds, so that its parent has to read it."""
+    """More than the pipe holds, so that its parent has to read it; once the trial's file is there."""
+    while not Path(spec.features["path"]).exists():
+        time.sleep(0.01)
     channel.result(TrialResult(spec, "ok", {"accuracy": 90.0}, {"fit_s": 0.5}, curves={"error": [0.5] * 200_000}))
 
 
