@@ -126,7 +126,7 @@ def check_reference(name: str | None) -> None:
 
 def load(folder: str | PathLike[str]) -> Results:
     """The results of one experiment's folder, as ``run`` left them there; one in a group is found by its name, too
-    (``results/wu2016``). ResultsError if there are none."""
+    (``results/wu2016``). ResultsError where no such folder has any."""
     from rffbench.execution.places import experiment_folder
 
     return Results(experiment_folder(folder))

@@ -19,6 +19,7 @@ Predictions          labels, decision scores and probabilities of the test rows,
 Metric               a number's name, title, unit and better direction
 Executor             the interface of an executor on this machine
 ClusterExecutor      an executor on other machines: implement how jobs are submitted and messages received
+Contention           whether anything else used the processors while something was timed
 ===================  ==================================================================================================
 
 They load on first use. A part may also derive from none of them if it keeps scikit-learn's contract.
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rffbench.execution.cluster import ClusterExecutor as ClusterExecutor
     from rffbench.features.base import FeatureMap as FeatureMap
     from rffbench.features.base import FourierFeatures as FourierFeatures
+    from rffbench.io.process import Contention as Contention
     from rffbench.kernels import ActivationKernel as ActivationKernel
     from rffbench.kernels import BinningKernel as BinningKernel
     from rffbench.kernels import IsotropicKernel as IsotropicKernel
@@ -68,6 +70,7 @@ _HOME = {
     "Predictions": "rffbench.trials.scores",
     "Executor": "rffbench.execution",
     "ClusterExecutor": "rffbench.execution.cluster",
+    "Contention": "rffbench.io.process",
 }
 
 __all__ = [*_HOME]

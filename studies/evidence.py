@@ -166,10 +166,10 @@ def table(of: Cells, down: str | Sequence[str], across: str = "", digits: int = 
     rows = rows.assign(size=[size_of(row) for row in rows.to_dict("records")])
     down = [down] if isinstance(down, str) else list(down)
     columns = list(dict.fromkeys(rows[across])) if across else ["measured (reported)"]
-    lines = [_line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
+    lines = [line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
     for names, part in rows.groupby(down, sort=False):
         found = {row[across] if across else columns[0]: cell(row, digits) for row in part.to_dict("records")}
-        lines.append(_line([*names, *(found.get(each, "") for each in columns)]))
+        lines.append(line([*names, *(found.get(each, "") for each in columns)]))
     return "\n".join(lines)
 
 
@@ -177,15 +177,16 @@ def agreement(of: Cells, down: str, across: str, names: dict[str, str] | None = 
     """How many cells agree, of those compared: a table."""
     rows, names = of.compared, names or {}
     columns = list(dict.fromkeys(rows[across]))
-    lines = [_line([down, *(names.get(each, each) for each in columns), "all"]), "|---|" + "--:|" * (len(columns) + 1)]
+    lines = [line([down, *(names.get(each, each) for each in columns), "all"]), "|---|" + "--:|" * (len(columns) + 1)]
     for name, part in rows.groupby(down, sort=False):
         counts = [Cells(part[part[across] == each]) for each in columns]
         said = [each.said.replace("–", "") for each in counts]
-        lines.append(_line([names.get(str(name), str(name)), *said, Cells(part).said]))
+        lines.append(line([names.get(str(name), str(name)), *said, Cells(part).said]))
     return "\n".join(lines)
 
 
-def _line(texts: Iterable[str]) -> str:
+def line(texts: Iterable[str]) -> str:
+    """A row of a table in Markdown."""
     return f"| {' | '.join(str(text).replace('|', chr(92) + '|') for text in texts)} |"
 
 
@@ -253,11 +254,11 @@ def claims_table(*experiments: str, alike: str = "", each: str = "…") -> str:
     ``alike`` matches are one, with ``each`` in its place."""
     rows = claims(*experiments).judged
     rows = rows.assign(told=rows["claim"].str.replace(alike, each, regex=True) if alike else rows["claim"])
-    lines = [_line(["claim", "asked for", "holds", "fails", "open"]), "|---|---|--:|--:|--:|"]
+    lines = [line(["claim", "asked for", "holds", "fails", "open"]), "|---|---|--:|--:|--:|"]
     for sentence, part in rows.groupby("told", sort=False):
         counts = [_with_correction(part, verdict) for verdict in (HOLDS, REFUTED)]
         asked = ", ".join(dict.fromkeys(part["asked"]))
-        lines.append(_line([sentence, asked, *counts, str((part["verdict"] == OPEN).sum() or "")]))
+        lines.append(line([sentence, asked, *counts, str((part["verdict"] == OPEN).sum() or "")]))
     return "\n".join(lines)
 
 
@@ -272,10 +273,10 @@ def verdicts(of: Claims, down: str | Sequence[str], across: str) -> str:
     down = [down] if isinstance(down, str) else list(down)
     rows = of.judged.fillna(dict.fromkeys(down, ""))
     columns = list(dict.fromkeys(rows[across]))
-    lines = [_line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
+    lines = [line([*down, *columns]), "|" + "---|" * len(down) + "--:|" * len(columns)]
     for names, part in rows.groupby(down, sort=False):
         found = {row[across]: _finding(row) for row in part.to_dict("records")}
-        lines.append(_line([*names, *(found.get(each, "") for each in columns)]))
+        lines.append(line([*names, *(found.get(each, "") for each in columns)]))
     return "\n".join(lines)
 
 
@@ -381,13 +382,13 @@ def of_paper(paper: str, *roles: str) -> list[str]:
 def experiments(paper: str) -> str:
     """A paper's experiments, a row each: how many cells agree, what its claims came to, where the results are."""
     names = ["experiment", "cells that agree", "claims hold", "fail", "open", "results"]
-    lines = [_line(names), "|---|--:|--:|--:|--:|---|"]
+    lines = [line(names), "|---|--:|--:|--:|--:|---|"]
     for role, said in (("reproductions", ""), ("studies", " (a study)"), ("controls", " (a control)")):
         for name, title in papers()[paper].get(role, {}).items():
             judged = claims(name).judged
             counts = [_with_correction(judged, each) if len(judged) else "" for each in (HOLDS, REFUTED)]
             link = f"[{name}](../../{folder_of(name).relative_to(ROOT).as_posix()})"
-            lines.append(_line([title + said, cells(name).said, *counts, str(claims(name).open or ""), link]))
+            lines.append(line([title + said, cells(name).said, *counts, str(claims(name).open or ""), link]))
     return "\n".join(lines)
 
 

@@ -420,7 +420,7 @@ def _check(
 
     submission = read_submission(folder)
     if entries and entries.exists():
-        read_entries(entries)  # an error is told now, not after the trials
+        read_entries(entries)  # a file that is wrong is told before the trials run
     kind = None if without_sandbox else sandbox()
     if without_sandbox:
         note("no sandbox: the map runs as a process of yours, and can use your network and your files")

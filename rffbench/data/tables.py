@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,13 +133,11 @@ def _new_sheet(
         options, delimiter=options.delimiter or (reading.get("delimiter") if kind == "csv" else None),
         header=False if has_lines and options.header is None else options.header,
     )  # fmt: skip
-    try:
+    with contextlib.suppress(DataError):  # where it is laid out in another way
         found = read(as_before)
         numbers = [found[1][name] for name, kind, *_ in reading["columns"] if kind == "numbers"]
         if as_before.header == options.header or not _begins_with_names(found[0], numbers):
             return found
-    except DataError:
-        pass  # it is laid out in another way
     return read(options)
 
 

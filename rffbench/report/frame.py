@@ -323,7 +323,8 @@ class _Rows:
 def _results(
     folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows, among: Sequence[int] | None = None
 ) -> Results | None:
-    """The results of the rows that one config asks for, ``among`` these or all; None if there are none."""
+    """The results of the rows that one config asks for, of all rows or of those with the numbers ``among``. None where
+    there is no such row."""
     counted = rows.counted(grid.datasets, grid.methods, among)
     if not counted:
         return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,8 @@ class _Grown(NamedTuple):
 
 
 class _GradientBoosting:
-    trees: int
     class_weight: ClassWeight = None
+    _divided: ClassVar[type[KFold] | type[StratifiedKFold]] = KFold
 
     def __init__(
         self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
@@ -84,28 +84,53 @@ class _GradientBoosting:
         check_count("folds", self.folds, least=2)
         check_count("rows", self.rows, least=2)
 
-    def _chosen(self, X: NDArray, y: NDArray) -> dict[str, Any]:
-        """scikit-learn's settings of the final fit to X (n, d) and y (n,): if there are several, or the number of trees
-        is to be found, those with the least held-out loss."""
+    def _fitted(self, X: NDArray, targets: Iterable[NDArray]) -> list[Any]:
+        """A model of scikit-learn for each of the targets (n,), with settings that were chosen for it."""
         self.check_parameters()
+        for name in ("chosen_", "metrics_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        models, fits, trees = [], 0, 0
+        for y in targets:
+            settings, fits_of_choice = self._chosen(X, y)
+            models.append(self._made(settings).fit(X, y))
+            fits, trees = fits + fits_of_choice, trees + settings["max_iter"]
+        if fits:
+            self.metrics_ = {"choice_fits": float(fits), "trees": float(trees)}
+        return models
+
+    def _chosen(self, X: NDArray, y: NDArray) -> tuple[dict[str, Any], int]:
+        """scikit-learn's settings of the final fit to X (n, d) and y (n,), and the fits that chose them: if there are
+        several, or the number of trees is to be found, those with the least held-out loss."""
         sequence = seed_sequence(self.random_state)
         seed = int(generator(sequence, "trees").integers(2**32))
         rates, leaves = np.atleast_1d(self.learning_rate).tolist(), np.atleast_1d(self.leaves).tolist()
         tried = [{"learning_rate": rate, "max_leaf_nodes": most} for rate in rates for most in leaves]
         common = {"max_iter": self.trees, "random_state": seed, "early_stopping": "auto"}
         if len(tried) == 1 and not self.early_stopping:
-            return {**common, **tried[0]}
+            return {**common, **tried[0]}, 0
         few = np.sort(generator(sequence, "rows to choose on").permutation(len(X))[: self.rows])
         common["early_stopping"] = self.early_stopping
         grown = [self._held_out({**common, **each}, X[few], y[few]) for each in tried]
         best = min(grown, key=lambda each: each.loss)
         trees = max(1, round(best.trees)) if self.early_stopping else self.trees
-        self.metrics_ = {"choice_fits": float(len(tried) * self.folds), "trees": float(trees)}
         self.chosen_ = {name: best.settings[name] for name in tried[0]}
-        return {**best.settings, "max_iter": trees, "early_stopping": False}
+        return {**best.settings, "max_iter": trees, "early_stopping": False}, len(tried) * self.folds
 
     def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
         """The settings tried in folds of these rows."""
+        losses, trees = [], []
+        for train, held in self._divided(self.folds).split(X, y):
+            model = self._made(settings).fit(X[train], y[train])
+            losses.append(self._loss(model, X[held], y[held]))
+            trees.append(model.n_iter_)
+        return _Grown(settings, float(np.mean(losses)), float(np.mean(trees)))
+
+    def _made(self, settings: dict[str, Any]) -> Any:
+        """scikit-learn's model with these settings, not fitted."""
+        raise NotImplementedError
+
+    def _loss(self, model: Any, X: NDArray, y: NDArray) -> float:
+        """The loss of a fitted model on held-out rows."""
         raise NotImplementedError
 
 
@@ -132,23 +157,14 @@ class GradientBoostingRegressor(_GradientBoosting, Regressor):
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         X = read_rows(X)
         self.origin_ = self._target_origin(Y)
-        Y = less_origin(Y, self.origin_)
-        self.models_, sums = [], dict[str, float]()
-        self.__dict__.pop("metrics_", None)  # of an earlier fit
-        for target in Y.T:
-            self.models_.append(HistGradientBoostingRegressor(**self._chosen(X, target)).fit(X, target))
-            sums = {name: value + sums.get(name, 0.0) for name, value in self.__dict__.pop("metrics_", {}).items()}
-        if sums:
-            self.metrics_ = sums
+        self.models_ = self._fitted(X, less_origin(Y, self.origin_).T)
         self._single = y.ndim == 1
 
-    def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
-        losses, trees = [], []
-        for train, held in KFold(self.folds).split(X):
-            model = HistGradientBoostingRegressor(**settings).fit(X[train], y[train])
-            losses.append(np.mean(np.square(y[held] - model.predict(X[held]))))
-            trees.append(model.n_iter_)
-        return _Grown(settings, float(np.mean(losses)), float(np.mean(trees)))
+    def _made(self, settings: dict[str, Any]) -> HistGradientBoostingRegressor:
+        return HistGradientBoostingRegressor(**settings)
+
+    def _loss(self, model: Any, X: NDArray, y: NDArray) -> float:
+        return float(np.mean(np.square(y - model.predict(X))))
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         rows = read_rows(X)
@@ -171,6 +187,8 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
     chosen_, metrics_ : as in `GradientBoostingRegressor`.
     """
 
+    _divided: ClassVar[type[KFold] | type[StratifiedKFold]] = StratifiedKFold
+
     def __init__(
         self, trees: int = 100, *, learning_rate: float | Sequence[float] = 0.1, leaves: int | Sequence[int] = 31,
         early_stopping: bool = False, folds: int = 5, rows: int = 10_000, class_weight: ClassWeight = None,
@@ -188,9 +206,7 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         labels = Y.argmax(axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(int)
-        X = read_rows(X)
-        self.__dict__.pop("metrics_", None)  # of an earlier fit
-        self.model_ = self._made(self._chosen(X, labels)).fit(X, labels)
+        (self.model_,) = self._fitted(read_rows(X), [labels])
 
     def _made(self, settings: dict[str, Any]) -> HistGradientBoostingClassifier:
         return HistGradientBoostingClassifier(**settings, class_weight=self._weights())
@@ -201,16 +217,10 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
             return self.class_weight
         return {number: self.class_weight.get(label, 1) for number, label in enumerate(self.classes_)}
 
-    def _held_out(self, settings: dict[str, Any], X: NDArray, y: NDArray) -> _Grown:
-        losses, trees = [], []
-        for train, held in StratifiedKFold(self.folds).split(X, y):
-            model = self._made(settings).fit(X[train], y[train])
-            known = np.isin(y[held], model.classes_)  # a class of one row is in one fold
-            weights = compute_sample_weight(self._weights(), y[held][known])
-            found = model.predict_proba(X[held][known])
-            losses.append(log_loss(y[held][known], found, sample_weight=weights, labels=model.classes_))
-            trees.append(model.n_iter_)
-        return _Grown(settings, float(np.mean(losses)), float(np.mean(trees)))
+    def _loss(self, model: Any, X: NDArray, y: NDArray) -> float:
+        known = np.isin(y, model.classes_)  # a class of one row is in one fold
+        weights = compute_sample_weight(self._weights(), y[known])
+        return float(log_loss(y[known], model.predict_proba(X[known]), sample_weight=weights, labels=model.classes_))
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(self.model_.decision_function(read_rows(X)), dtype=np.float64)

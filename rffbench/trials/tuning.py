@@ -100,8 +100,8 @@ def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
     metrics, grid = {"gamma": choice.gamma}, "gamma"
     if choice.times is not None:
         metrics, grid = {**metrics, TIMES_MEDIAN: choice.times}, TIMES_MEDIAN
-    of_list, has_lambda = choice.times is None, result.lambda_ is not None  # a λ has an error of its own, or none
-    if choice.error is not None and (of_list or not has_lambda):
+    # a trial with a λ has the error with which that was chosen, if it was
+    if choice.error is not None and (choice.times is None or result.lambda_ is None):
         metrics["cv_error"] = choice.error
     return replace(
         result, metrics=result.metrics | metrics,

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from studies.evidence import listed, signed, word
+from studies.evidence import line, listed, signed, word
 from studies.fit.measuring import PARTS, TEST_SHARE, Row, Study
 
 WITHIN = 0.01  # of the gain of the hour's best
@@ -101,11 +101,11 @@ class Found:
         """A row for each table; in brackets by how much `fit` is better, and the standard error of that."""
         header = ["table", "rows", "columns", "metric", "minutes", "fit", "(a) Fourier features", "(b) trees",
                   "(c) an hour", "gain, % of (c)'s"]  # fmt: skip
-        lines = [_line(header), "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|"]
+        lines = [line(header), "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|"]
         for each in self.tables:
             first = each.rows["fit"][0]
             alone = [row["seconds"] / 60 for row in each.rows["fit"] if row["alone"]]
-            lines.append(_line([
+            lines.append(line([
                 each.name, f"{first['rows']:,}", str(first["columns"]), SHOWN[each.metric],
                 f"{np.mean(alone):.1f}" if alone else "–", f"{each.scores('fit').mean():.4g}",
                 *(_score(each, part) for part in PARTS[1:]), f"{100 * each.share:.1f}",
@@ -140,10 +140,6 @@ def _score(table: Measured, part: str) -> str:
     decimals = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 4
     spread = f" ± {error:.{decimals}f}" if math.isfinite(error) else ""
     return f"{table.scores(part).mean():.4g} ({signed(mean, decimals)}{spread})"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 @cache

@@ -25,6 +25,7 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_a
 from sklearn.model_selection import train_test_split
 
 from rffbench.errors import ConfigError
+from rffbench.plugin import Contention
 from studies.fit import rivals
 from studies.fit.tables import TABLES, Table
 
@@ -35,7 +36,6 @@ PARTS = ("fit", "rff", "trees", "hour")
 TRIALS = 3
 TEST_SHARE = 0.2
 MINUTES = {"fit": 5.0, "hour": 60.0}
-ALONE = 0.1  # processors that other programs may use, where minutes count
 METRICS = {"accuracy (%)": "accuracy", "AUC": "auc", "RMSE": "rmse", "mean abs. error": "mae", "R²": "r2"}
 
 Row = dict[str, Any]
@@ -75,7 +75,7 @@ class Study:
     minutes: dict[str, float] = field(default_factory=lambda: dict(MINUTES))
 
     def rows(self) -> list[Row]:
-        """What was measured; a last line that is torn is none."""
+        """What was measured. A last line that is torn does not count."""
         path = self.folder / LOG
         found = []
         for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
@@ -265,27 +265,14 @@ def environment() -> Row:
 
 @contextmanager
 def _observed(row: Row) -> Iterator[None]:
-    """Adds the load at start and end, and how many processors other programs used; ``alone`` if hardly any."""
+    """Adds the load at start and end, and whether this program and its children were ``alone`` on the processors."""
     row["load_at_start"] = _load()
-    busy, own, began = _busy(), sum(os.times()[:4]), time.monotonic()
-    yield
+    with Contention(own=lambda: sum(os.times()[:4])) as contention:
+        yield
     row["load_at_end"] = _load()
-    row["others"] = None
-    if busy is not None and (now := _busy()) is not None:
-        row["others"] = max(0.0, (now - busy - (sum(os.times()[:4]) - own)) / (time.monotonic() - began))
-    row["alone"] = row["others"] is not None and row["others"] < ALONE
+    row["alone"] = contention.contended is False
 
 
 def _load() -> float | None:
     """The load average of the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
-def _busy() -> float | None:
-    """The processor seconds of all programs since the start of the machine; None where it doesn't say."""
-    try:
-        first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
-    except OSError:
-        return None
-    user, nice, system, _, _, irq, softirq = map(int, first[1:8])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")

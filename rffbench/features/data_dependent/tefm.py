@@ -18,6 +18,7 @@ from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
+from rffbench.linalg.rotations import positive_qr
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
 from rffbench.plugins.parts import MapServes
 
@@ -138,9 +139,9 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         sketch = _SKETCHES[self.sketch_](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
         Y = np.zeros((m, self.n_components))
         Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
-        Q = _orthonormal(Y)
+        Q = positive_qr(Y)
         for _ in range(self.power_):
-            Q = _orthonormal(self._gram_times(X, Q) if gram is None else dsymm(1.0, gram, Q))
+            Q = positive_qr(self._gram_times(X, Q) if gram is None else dsymm(1.0, gram, Q))
         self.components_ = Q
         return self
 
@@ -164,9 +165,3 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     def _project(self, F: FloatArray, out: FloatArray) -> None:
         np.matmul(F, self.components_.astype(F.dtype, copy=False), out=out)
-
-
-def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of Y = QR with R's diagonal not negative. It is unique if Y has full rank; else a basis is completed."""
-    Q, R = np.linalg.qr(Y)
-    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

@@ -15,6 +15,7 @@ from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, Kernel, make_kernel_with
 from rffbench.linalg.butterflies import BUTTERFLIES, ButterflySimplices, pairs_in, simplex_corners
+from rffbench.linalg.rotations import positive_qr
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.plugins.parts import MapServes
 
@@ -233,5 +234,4 @@ def simplex_directions(s: int, d: int, sequence: SeedSequence, *, rotation: str)
 
 def haar_matrix(d: int, rng: Generator) -> NDArray[np.float64]:
     """A uniformly distributed orthogonal matrix (d, d): the orthogonal factor of a Gaussian one's columns."""
-    Q, R = np.linalg.qr(rng.standard_normal((d, d)).T)
-    return np.asarray(np.copysign(1, np.diag(R)) * Q)
+    return positive_qr(rng.standard_normal((d, d)).T)

@@ -16,6 +16,7 @@ from rffbench.features.by_inputs import AUTO, rotation_of
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.compiled import compiled
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.linalg.rotations import positive_qr
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.plugins.parts import MapServes
 
@@ -139,9 +140,7 @@ class HadamardFeatures(FourierFeatures):
 
 def _rotated(kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> NDArray[np.float64]:
     """A dense block of frequencies, (N, N), for a kernel at unit scale."""
-    Q, R = np.linalg.qr(rng.standard_normal((N, N)))
-    Q *= np.copysign(1, np.diag(R))  # so that it is Haar distributed
-    return np.asarray(Q * kernel.unit_radii(of_lengths, N, N))
+    return positive_qr(rng.standard_normal((N, N))) * kernel.unit_radii(of_lengths, N, N)
 
 
 @compiled()

@@ -13,6 +13,7 @@ from rffbench.arguments.parameters import WrongParameter
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel, make_kernel_with
+from rffbench.linalg.rotations import positive_qr
 from rffbench.plugins.parts import MapServes
 
 
@@ -102,8 +103,7 @@ class OrthogonalRandomFeatures(FourierFeatures):
             if self.lengths == "coupled":
                 own, coupled = lengths[first : first + d : 2], lengths[first + 1 : first + d : 2]
                 coupled[:] = self._partners(own[: len(coupled)] / kernel.spectral_scale, d) * kernel.spectral_scale
-            Q, R = np.linalg.qr(W[:, first : first + d])
-            W[:, first : first + d] = self._directions(self._signs(R) * Q)
+            W[:, first : first + d] = self._directions(self._orthonormal(W[:, first : first + d]))
         self.set_pairs(kernel.fold((W * lengths)[:, :s]))
         return self
 
@@ -112,9 +112,9 @@ class OrthogonalRandomFeatures(FourierFeatures):
             raise WrongParameter("block", f"must be 'square' with fewer frequencies than inputs ({s}, {d}), not 'tall'")
         kernel = make_kernel_with(GaussianKernel, self.kernel, self.bandwidth)
         sequence = seed_sequence(self.random_state)
-        Q, R = np.linalg.qr(generator(sequence, "frequencies").standard_normal((s, d)))
+        Q = self._orthonormal(generator(sequence, "frequencies").standard_normal((s, d)))
         lengths = np.sqrt(generator(sequence, "lengths").chisquare(s, s))
-        Q *= self._signs(R) * kernel.spectral_scale
+        Q *= kernel.spectral_scale
         self.set_pairs(kernel.fold(np.asfortranarray((Q * lengths[:, None]).T)))
         return self
 
@@ -122,9 +122,9 @@ class OrthogonalRandomFeatures(FourierFeatures):
         """F⁻¹(1 − F(ρ)) of lengths ρ that are χ with d degrees of freedom."""
         return np.asarray(np.sqrt(chdtri(d, chdtr(d, lengths**2))))
 
-    def _signs(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the columns of Q are multiplied by, of the decomposition QR."""
-        return np.copysign(1, np.diag(R)) if self.signs == "haar" else np.ones(len(R))
+    def _orthonormal(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Q (n, m) of A = QR, with the ``signs`` asked for."""
+        return positive_qr(A) if self.signs == "haar" else np.asarray(np.linalg.qr(A)[0])
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """The directions of a block of frequencies, as columns, from the columns Q (d, d or less) of a rotation."""

@@ -28,13 +28,13 @@ class _Entries(RootModel[dict[str, Checked]]):
 
 
 def read_entries(path: Path = ENTRIES) -> dict[str, Checked]:
-    """Who has looked at each entry, by its label; ConfigError where the file is none of these."""
+    """Who has looked at each entry, by its label; ConfigError where the file lists something else."""
     return yamlfile.load(path, _Entries).root
 
 
 def write_entry(path: Path, label: str, entry: Checked) -> None:
-    """Put an entry into the file, which is made if there is none; its first comment stays, and what the authors of the
-    same map's file said."""
+    """Put an entry into the file, or into a new one. The comments stay; so does what the authors said of the same file
+    of the map."""
     entries = read_entries(path) if path.exists() else {}
     old = entries.get(label)
     if old and old.sha256 == entry.sha256 and entry.authors == NO:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular, svd
 
-from rffbench.arguments.parameters import WrongParameter, check_count, check_positive
+from rffbench.arguments.parameters import check_count, check_positive
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.data_dependent.landmarks import not_positive
 from rffbench.kernels import Kernel
@@ -18,7 +18,7 @@ from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.budget import passes_of_a_fit
-from rffbench.solvers.iterative.descent import KernelDescent, Numbers
+from rffbench.solvers.iterative.descent import KernelDescent, Numbers, one_lambda
 from rffbench.solvers.ridge.settings import Center
 
 SHARE, LEAST_BLOCK = 100, 100  # a block has n/100 rows, the paper's choice, but at least 100
@@ -196,11 +196,8 @@ def make_askotch(
     budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     """
-    values = np.atleast_1d(lambda_).tolist()
-    if len(values) > 1:
-        raise WrongParameter("lambda", f"must be one number for askotch, got {values}")
     made = ASkotchClassifier if task == "classification" else ASkotchRegressor
     return made(
-        values[0], kernel=kernel, gamma=gamma, lambda_scale=lambda_scale, center=center, block=block, rank=rank,
-        budget=budget, record=record, memory=memory, random_state=random_state,
+        one_lambda(lambda_, "askotch"), kernel=kernel, gamma=gamma, lambda_scale=lambda_scale, center=center,
+        block=block, rank=rank, budget=budget, record=record, memory=memory, random_state=random_state,
     )  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rffbench.arguments.parameters import check_choice, check_memory
+from rffbench.arguments.parameters import WrongParameter, check_choice, check_memory
 from rffbench.arguments.rowsource import Stopwatch
 from rffbench.arguments.seeds import RandomState
 from rffbench.errors import Fallback, MemoryBudgetError
@@ -28,6 +28,14 @@ Numbers = NDArray[np.float64]
 FEWEST_PASSES = 2  # one of steps, and one for the residual
 GROWN = 3.0  # steps are too long if the residual is this many times the least one so far
 SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
+
+
+def one_lambda(lambda_: float | Sequence[float], solver: str) -> float:
+    """A config's λ, of a solver that chooses none; WrongParameter where it is a list of several."""
+    values = np.atleast_1d(lambda_).tolist()
+    if len(values) > 1:
+        raise WrongParameter("lambda", f"must be one number for {solver}, got {values}")
+    return values[0]
 
 
 class Steps(Protocol):

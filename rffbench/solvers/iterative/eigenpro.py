@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.arguments.parameters import WrongParameter, check_count
+from rffbench.arguments.parameters import check_count
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.data_dependent.landmarks import diagonal_of, not_positive
 from rffbench.kernels import Kernel
@@ -17,7 +17,7 @@ from rffbench.linalg.lapack import eigh
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.budget import passes_of_a_fit
-from rffbench.solvers.iterative.descent import KernelDescent, Numbers
+from rffbench.solvers.iterative.descent import KernelDescent, Numbers, one_lambda
 from rffbench.solvers.ridge.settings import Center
 
 SAMPLE = 2000  # rows whose kernel matrix is decomposed
@@ -172,11 +172,8 @@ def make_eigenpro(
     budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     """
-    values = np.atleast_1d(lambda_).tolist()
-    if len(values) > 1:
-        raise WrongParameter("lambda", f"must be one number for eigenpro, got {values}")
     made = EigenProClassifier if task == "classification" else EigenProRegressor
     return made(
-        values[0], kernel=kernel, gamma=gamma, lambda_scale=lambda_scale, center=center, batch=batch, sample=sample,
-        budget=budget, record=record, memory=memory, random_state=random_state,
+        one_lambda(lambda_, "eigenpro"), kernel=kernel, gamma=gamma, lambda_scale=lambda_scale, center=center,
+        batch=batch, sample=sample, budget=budget, record=record, memory=memory, random_state=random_state,
     )  # fmt: skip
