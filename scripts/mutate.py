@@ -25,7 +25,18 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("rffbench", "studies", "tests", "configs", "datasets", "benchmarks", "pyproject.toml")
+COPIED = (
+    "rffbench",
+    "studies",
+    "tests",
+    "configs",
+    "datasets",
+    "benchmarks",
+    "docs",
+    "scripts",
+    "README.md",
+    "pyproject.toml",
+)
 
 # What a module promises is tested in these files.
 TESTS = {
