@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import bench_maps, bench_structured, bench_table, bench_text, peers, plain_table, run
+from benchmarks import bench_maps, bench_structured, bench_table, bench_text, page, peers, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.errors import DataUnavailable
@@ -64,44 +64,88 @@ def test_the_page_and_its_numbers_are_written_one_benchmark_at_a_time(tmp_path, 
     monkeypatch.setattr(run, "import_module", lambda name: Module)
     run.main(["ridge", "--output", str(tmp_path)])
     run.main(["features", "--quick", "--output", str(tmp_path)])
-    page = (tmp_path / "performance.md").read_text()
-    assert page.index("## Feature maps") < page.index("## Ridge regression")
-    assert "| what was timed | the peer | 1 s | 3 s | **3.00** | ≥ 2 | yes |" in page
+    written = (tmp_path / "performance.md").read_text()
+    assert "| Feature maps | 1 | 1 | 1 |" in written
+    assert "| Ridge regression with cross-validation | 1 | 1 | 1 |" in written
+    assert "**2 of 2 goals are met.**" in written
     assert set(json.loads((tmp_path / "performance.json").read_text())) == {"features", "ridge"}
-    assert "what was timed" in capsys.readouterr().out
+    assert "| what was timed | the peer | 1 s | 3 s | **3.00** | ≥ 2 | yes |" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run.main(["rigde"])
 
 
-def test_a_map_that_misses_a_goal_has_the_reason_under_the_table():
+def paged(name, *results):
+    return page.page({name: {"environment": environment.record(), "results": [*results]}})
+
+
+def test_a_map_that_misses_a_goal_has_the_reason_on_the_page():
     assert set(bench_maps.MISSES) <= {case.name for case in bench_maps.CASES}
     figures = [
         single(f"{name}, timed", [1.0], ratio, goal=2.0, peer="–", unit="s", map=name)
-        for name, ratio in (("srht", 2.5), ("compact", 1.5))
+        for name, ratio in (("srht", 2.5), ("sorf", 2.25), ("compact", 1.5))
     ]
-    page = run.section("maps", {"environment": environment.record(), "results": figures})
-    assert f"Why maps miss a goal:\n\n- srht: {bench_maps.MISSES['srht']}\n" in page
-    assert "- compact" not in page
+    assert bench_maps.MISSES["srht"] == bench_maps.MISSES["sorf"]
+    written = paged("maps", *figures)
+    assert f"## Goals that are missed\n\n- `sorf` 2.2, `srht` 2.5: {bench_maps.MISSES['srht']}\n" in written
+    assert "| `compact` | 1.5 | – |" in written
+
+
+def job(ratios, name="mapping CSR", bound="at least", goal=2.0):
+    ours = [1.0] * len(ratios)
+    peer = ratios if bound == "at least" else [1 / ratio for ratio in ratios]
+    return result(name, ours, peer, bound=bound, **(MEASURED | {"goal": goal}))
+
+
+def test_a_job_is_a_line_of_the_page_and_a_bar_also_where_its_goal_is_said_the_other_way_round(tmp_path):
+    slow, kernel = job([0.5, 0.25, 0.5]), job([0.2, 0.25, 0.5], "squared hinge, n=59,535", "at most", 0.5)
+    measured = {
+        "text": {"environment": environment.record(), "results": [slow]},
+        "svm": {"environment": environment.record(), "results": [kernel]},
+    }
+    found = page.jobs(measured)
+    assert [(row["job"], row["ratio"], row["goal"]) for row in found] == [
+        ("kernel SVM", 4.0, 2.0), ("Fourier features of sparse rows", 0.5, 2.0),
+    ]  # fmt: skip
+    written = page.page(measured)
+    assert "**Of 2 jobs 1 take less time here" in written
+    assert "| kernel SVM | the peer | 1 s | 4 s | **4.00** (2.00–5.00) | ≥ 2 | yes |" in written
+    page.figure(measured, tmp_path / "bars.png")
+    assert (tmp_path / "bars.png").stat().st_size > 5_000
+
+
+def test_what_the_last_release_did_faster_by_more_than_the_noise_is_named():
+    before = [job([4.0, 5.0, 6.0], "a"), job([4.0, 5.0, 6.0], "b"), job([0.4, 0.5], "c", "at most"), job([9.0], "d")]
+    now = [job([3.0, 3.5, 3.9], "a"), job([3.0, 3.5, 4.1], "b"), job([0.6, 0.7], "c", "at most"), job([1.0], "d")]
+    assert page.slower(now, before) == ["a: 3.50, and 5.00 before", "c: 0.65, and 0.45 before"]
+    assert page.slower(before, now) == []
+
+
+def test_numbers_are_written_a_comparison_a_line_and_read_back_to_five_digits():
+    measured = {"text": {"environment": environment.record(), "seconds": 1.25, "results": [job([1 / 3, 2.0])] * 3}}
+    text = run.written(measured)
+    back = json.loads(text)
+    assert text.count("\n{") == 3
+    assert back["text"]["results"][0]["ratios"] == [0.33333, 2.0]
+    assert back["text"]["environment"] == json.loads(json.dumps(measured["text"]["environment"]))
+
+
+def test_what_could_not_be_compared_is_said_to_be():
+    shown = single("no comparison (not installed)", [], float("nan"), goal=None, peer="a package", unit="s")
+    assert "| no comparison (not installed) | a package | – | – | – | – | – |" in page.listing("structured", [shown])
 
 
 def test_a_figure_without_a_goal_is_neither_met_nor_missed():
     shown = single("what", [1.0, 2.0], 2.0, goal=None, peer="–", unit="MB")
     assert shown["met"] is None
     assert single("what", [1.0], 1.2, goal=1.1, peer="–", unit="MB")["met"] is False
-    page = run.section("scale", {"environment": environment.record(), "results": [shown]})
-    assert "| what | – | 1 → 2 MB | – | **2.00** | – | – |" in page
+    assert "**0 of 0 goals are met.**" in paged("scale", shown)
+    assert "| what | – | 1 → 2 MB | – | **2.00** | – | – |" in page.listing("scale", [shown])
 
 
 def test_a_map_is_ahead_from_the_dimension_after_the_last_where_it_is_behind():
     assert bench_structured.crossing({16: 0.5, 32: 1.2, 64: 0.9, 128: 1.1, 256: 4.0}) == 128
     assert bench_structured.crossing({16: 2.0, 32: 3.0}) == 16
     assert bench_structured.crossing({16: 2.0, 32: 0.9}) == float("inf")
-
-
-def test_what_could_not_be_compared_is_said_to_be():
-    shown = single("no comparison (not installed)", [], float("nan"), goal=None, peer="a package", unit="s")
-    page = run.section("structured", {"environment": environment.record(), "results": [shown]})
-    assert "| no comparison (not installed) | a package | – | – | – | – | – |" in page
 
 
 @pytest.mark.parametrize("method", ["fourier", "qmc", "leverage", "surrogate-leverage"])
