@@ -57,7 +57,7 @@ def test_every_task_is_a_job_whose_rows_come_once_each(tmp_path):
 
 @slow
 def test_jobs_whose_folder_is_gone_end_the_run_and_the_same_call_carries_on(tmp_path, monkeypatch):
-    """The folder goes when the first row is written, while other jobs are still to begin."""
+    """The folder goes when the first row is written, while a job is still to begin."""
     append = TrialLog.append
 
     def lose(log, row):
@@ -66,7 +66,7 @@ def test_jobs_whose_folder_is_gone_end_the_run_and_the_same_call_carries_on(tmp_
 
     monkeypatch.setattr(TrialLog, "append", lose)
     features = {"name": "fourier", "do": "count", "path": str(tmp_path / "counted")}
-    specs = [spec(trial=trial, features=features) for trial in range(8)]
+    specs = [spec(trial=trial, features=features) for trial in range(3)]
     with pytest.raises(
         EnvironmentFault, match=r"jobs.*cannot be (read|written): No such file.*The same command carries on"
     ):
@@ -90,7 +90,7 @@ def test_a_folder_that_is_lost_while_jobs_are_submitted_is_no_fault_of_the_confi
         return handles
 
     monkeypatch.setattr(submitit.AutoExecutor, "map_array", map_later)
-    specs = [spec(trial=trial) for trial in range(5)]
+    specs = [spec(trial=trial) for trial in range(2)]
     with pytest.raises(
         EnvironmentFault, match=r"jobs.*cannot be (read|written): No such file.*The same command carries on"
     ):
