@@ -23,21 +23,32 @@ from distributed import Client
 
 from rffbench.execution import dask_cluster
 from rffbench.solvers.ridge.dask_blocks import cluster_here
+from tests.helpers.command_server import OF_DASK, CommandServer
 from tests.helpers.dask_cluster import Cluster
 
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, environment):
+    """Forks schedulers and workers: of their commands, each imports and loads compiled code for seconds."""
+    server = CommandServer(tmp_path_factory.mktemp("dask"), environment)
+    server.preload(*OF_DASK)
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def cluster(tmp_path):
-    cluster = Cluster(tmp_path)
+def cluster(tmp_path, server):
+    """A cluster whose processes may be killed."""
+    cluster = Cluster(tmp_path, server=server)
     yield cluster
     cluster.close()
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory, cache):
-    """A cluster of two workers, for tests that leave it as it is."""
+    """A cluster of two workers, as commands start them, for tests that leave it as it is."""
     cluster = Cluster(tmp_path_factory.mktemp("pair"))
     for _ in range(2):
         cluster.worker(RFFBENCH_CACHE=str(cache))
@@ -106,8 +117,8 @@ def test_a_worker_killed_in_mid_run_costs_one_more_start_of_its_trial_and_no_row
     assert counted(tmp_path).total() <= 9  # the one that the victim was at
 
 
-def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(tmp_path):
-    cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="5s")
+def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(tmp_path, server):
+    cluster = Cluster(tmp_path, server=server, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="5s")
     victim, _ = cluster.worker(), cluster.worker()
     try:
         rows = run(
@@ -120,7 +131,7 @@ def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(tmp_path)
     assert {row["status"] for row in rows} == {"ok"}
 
 
-def test_a_scheduler_gone_ends_the_run_with_its_message_and_the_same_call_carries_on(cluster, tmp_path):
+def test_a_scheduler_gone_ends_the_run_with_its_message_and_the_same_call_carries_on(cluster, server, tmp_path):
     cluster.worker()
     specs = counting(tmp_path, 6)
     with pytest.raises(EnvironmentFault, match=r"connection to the scheduler is lost.*the same command carries on"):
@@ -128,7 +139,7 @@ def test_a_scheduler_gone_ends_the_run_with_its_message_and_the_same_call_carrie
     before = len(read_rows(tmp_path / "results" / "trials.jsonl"))
     assert 2 <= before < 6
     (tmp_path / "next").mkdir()
-    following = Cluster(tmp_path / "next")
+    following = Cluster(tmp_path / "next", server=server)
     try:
         following.worker()
         rows = run(following, specs, tmp_path / "results")
@@ -148,8 +159,8 @@ def test_a_trial_that_takes_its_worker_with_it_three_times_is_lost(cluster, tmp_
 def test_the_only_worker_lost_while_it_makes_the_data_ready_costs_no_trial(cluster, tmp_path):
     died = tmp_path / "died"
     cluster.worker(NODE_DIES_ONCE=str(died))
-    with pytest.raises(EnvironmentFault, match="no worker has been left for 10 s"):
-        run(cluster, counting(tmp_path, 4), tmp_path / "results", ensure="ensure_kills_its_node_once", patience=10)
+    with pytest.raises(EnvironmentFault, match="no worker has been left for 3 s"):
+        run(cluster, counting(tmp_path, 4), tmp_path / "results", ensure="ensure_kills_its_node_once", patience=3)
     assert died.exists()
     assert read_rows(tmp_path / "results" / "trials.jsonl") == []
     cluster.worker()
@@ -239,7 +250,7 @@ def test_ctrl_c_ends_what_was_started_on_the_workers(pair, tmp_path):
 
 TINY = (
     "name: tiny\ndatasets: [digits]\nn_features: [8, 16]\nmethods: {RFF: {features: fourier}, QMC: {features: qmc}}\n"
-    "trials: 3\n"
+    "trials: 2\n"
 )
 
 
@@ -252,9 +263,9 @@ def test_a_cluster_made_for_the_run_gives_the_local_scores_to_the_last_digit(rff
     for name in ("local", "dask"):
         done = rffbench("run", "tiny.yaml", "--workers", 2, "--executor", name, "--results", name)
         assert done.returncode == 0, done.stderr
-    assert len(scores(tmp_path / "local")) == 12
+    assert len(scores(tmp_path / "local")) == 8
     assert scores(tmp_path / "local") == scores(tmp_path / "dask")
-    assert done.stderr == "12 trials ok\n"  # nothing of what dask has to say
+    assert done.stderr == "8 trials ok\n"  # nothing of what dask has to say
 
 
 def test_a_scheduler_killed_in_mid_run_is_told_in_a_line_without_what_dask_logs(rffbench, cluster, tmp_path, cache):
@@ -288,7 +299,7 @@ def test_a_cluster_that_is_there_is_found(rffbench, pair, tmp_path, how):
         (tmp_path / "tiny.yaml").write_text(TINY + f"executor: {{name: dask, scheduler_file: {pair.file}}}\n")
     done = rffbench("run", "tiny.yaml", *options, limit=400)
     assert done.returncode == 0, done.stderr
-    assert len(scores(tmp_path / "results")) == 12
+    assert len(scores(tmp_path / "results")) == 8
 
 
 def test_a_scheduler_that_hangs_is_not_waited_for_for_ever(cluster, tmp_path):

@@ -2,8 +2,9 @@
 So is the process that forks a command's workers, which would import, and load compiled code, for 2 s more.
 
 Run as a script it reads a line of JSON for each command, ``{arguments, folder, environment, out, limit}``, and answers
-with the exit status as a shell has it; the command's output goes to the files ``out``.stdout and ``out``.stderr. A list
-in place of a command names modules that the next commands find imported.
+with the exit status as a shell has it; the command's output goes to the files ``out``.stdout and ``out``.stderr. A
+command of dask goes on: the answer is its process's number. A list in place of a command names modules that the next
+commands find imported.
 """
 
 import contextlib
@@ -21,6 +22,12 @@ PRELOAD = (
     "rffbench.cli", "rffbench.config.loading", "rffbench.config.dryrun", "rffbench.execution.run", "rffbench.report",
     "rffbench.report.figures.dataset", "rffbench.data.parse", "rffbench.features.fourier.random_fourier", PRELOADED,
 )  # fmt: skip
+OF_DASK = (
+    "dask.cli",
+    "distributed.cli.dask_scheduler",
+    "distributed.cli.dask_worker",
+    "rffbench.execution.dask_cluster",
+)
 
 
 class CommandServer:
@@ -37,15 +44,25 @@ class CommandServer:
         """``rffbench ARGUMENTS`` in ``folder``, ended after ``limit`` seconds; as subprocess.run has it."""
         self.count += 1
         out = self.folder / str(self.count)
-        asked = {"arguments": arguments, "folder": str(folder), "environment": environment, "limit": limit}
-        print(json.dumps({**asked, "out": str(out)}), file=self.process.stdin, flush=True)
-        status = int(self.process.stdout.readline())
+        status = self.ask(arguments=arguments, folder=folder, environment=environment, out=out, limit=limit)
         shown = [out.with_suffix(f".{name}").read_text() for name in ("stdout", "stderr")]
         return subprocess.CompletedProcess(arguments, status, *shown)
 
+    def start_dask(self, folder, arguments, environment, out):
+        """``dask ARGUMENTS`` in ``folder``: the number of its process."""
+        return self.ask(arguments=arguments, folder=folder, environment=environment, out=out, limit=0, program="dask")
+
+    def ask(self, *, folder, out, **asked):
+        """The answer to a command."""
+        self.say({**asked, "folder": str(folder), "out": str(out)})
+        return int(self.process.stdout.readline())
+
     def preload(self, *modules):
         """Import what many of the next commands import: it takes longer than what they do."""
-        print(json.dumps(modules), file=self.process.stdin, flush=True)
+        self.say(modules)
+
+    def say(self, what):
+        print(json.dumps(what), file=self.process.stdin, flush=True)
 
     def close(self):
         self.process.stdin.close()
@@ -62,7 +79,8 @@ def serve():
         child = os.fork()
         if child == 0:
             become(**asked)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        goes_on = "program" in asked
+        print(child if goes_on else os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 def load(modules):
@@ -70,7 +88,7 @@ def load(modules):
         __import__(module)
 
 
-def become(arguments, folder, environment, out, limit):
+def become(arguments, folder, environment, out, limit, program="rffbench"):
     """Be the command from here on, in this forked process."""
     for number, path in ((0, os.devnull), (1, f"{out}.stdout"), (2, f"{out}.stderr")):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
@@ -78,17 +96,30 @@ def become(arguments, folder, environment, out, limit):
     os.environ.update(environment)
     os.chdir(folder)
     util.spawnv_passfds = start_forkserver_or(util.spawnv_passfds)
-    sys.argv = ["rffbench", *arguments]
+    sys.argv = [program, *arguments]
     signal.alarm(limit)
     status = 1
     try:
-        sys.modules["rffbench.cli"].main()
+        PROGRAMS[program]()
     except SystemExit as end:
         status = end.code or 0
     except BaseException:
         traceback.print_exc()
     finally:
         end_process(status)
+
+
+def dask():
+    """With this environment's settings; what forks its trials is started while this process has one thread."""
+    from rffbench.execution import child, local
+
+    sys.modules["dask"].config.refresh()
+    if "worker" in sys.argv:
+        child.have_preloaded((*local.PRELOAD, "dask.cli"))
+    sys.modules["dask.cli"].run_cli()
+
+
+PROGRAMS = {"rffbench": lambda: sys.modules["rffbench.cli"].main(), "dask": dask}
 
 
 def start_forkserver_or(start):
