@@ -39,6 +39,15 @@ def cluster(tmp_path):
     cluster.close()
 
 
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """A cluster of one worker, for tests that leave it as it is."""
+    cluster = Cluster(tmp_path_factory.mktemp("one"))
+    cluster.worker()
+    yield cluster
+    cluster.close()
+
+
 @contextmanager
 def engine_of(cluster):
     """The engine of this process, on that cluster."""
@@ -104,20 +113,18 @@ def test_no_scheduler_is_told_with_its_address(tmp_path, monkeypatch):
         pass
 
 
-def test_workers_of_another_version_are_refused(cluster, tmp_path, monkeypatch):
-    cluster.worker()
+def test_workers_of_another_version_are_refused(one, monkeypatch):
     monkeypatch.setattr(dask_blocks, "software", lambda: software() | {"numpy": "1.0"})
     with (
-        dask_blocks.dask.config.set({"scheduler-address": f"tcp://{cluster.address}"}),
+        dask_blocks.dask.config.set({"scheduler-address": f"tcp://{one.address}"}),
         pytest.raises(EnvironmentFault, match=rf"the software on tcp.* differs: numpy {np.__version__} \(here 1\.0\)"),
         dask_blocks.engine(),
     ):
         pass
 
 
-def test_a_worker_of_another_version_that_has_come_later_is_refused(cluster, monkeypatch):
-    cluster.worker()
-    with engine_of(cluster) as engine:
+def test_a_worker_of_another_version_that_has_come_later_is_refused(one, monkeypatch):
+    with engine_of(one) as engine:
         monkeypatch.setattr(dask_blocks, "software", lambda: software() | {"numpy": "1.0"})
         with pytest.raises(EnvironmentFault, match=rf"software on tcp.* differs: numpy {np.__version__} \(here 1\.0\)"):
             list(engine.each(blocks_at_work.plus, 5, [(100, "")]))
