@@ -120,7 +120,9 @@ def test_the_command_prints_a_line_for_each_check_and_exits_with_1_where_one_fai
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FEATURES)
-def test_every_built_in_map_passes(name, one_thread):
+def test_every_built_in_map_passes(name, monkeypatch, one_thread):
+    if name != "fourier":  # the contract takes longest, and test_every_map.py has each class keep it
+        monkeypatch.setattr(checks, "check_estimator", lambda *_, **__: [])
     assert [check.name for check in check_map(name) if not check.ok] == []
 
 
