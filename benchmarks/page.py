@@ -111,7 +111,7 @@ def _opening(measured: Measured) -> str:
     ahead, times = sum(row["ratio"] > 1 for row in rows), median(row["ratio"] for row in rows)
     return (
         f"# Performance\n\n**Of {len(rows)} jobs {ahead} take less time here than with the library that would else do "
-        f"them. The median job is {times:.2g} times as fast. {said}**\n\n"
+        f"them.**\n\nThe median job is {times:.2g} times as fast. {said}\n\n"
         f"![How many times as fast each job is done here; a line is a goal.]({FIGURE})\n"
     )
 
@@ -202,19 +202,23 @@ def _range(values: list[float]) -> str:
 
 
 def _missed(measured: Measured) -> str:
-    """The goals that were missed: of maps those with the same reason in one line."""
-    lines = []
+    """The goals that were missed: of maps those with the same reason in one row."""
+    lines: list[str] = []
     for name, section in measured.items():
         reasons: dict[str, str] = getattr(import_module(f"benchmarks.bench_{name}"), "MISSES", {})
         missed = [row for row in section["results"] if row["met"] is False]
-        alike: dict[str, list[str]] = {}
-        for each, reason in reasons.items():
-            if ratios := [row["ratio"] for row in missed if row.get("map") == each]:
-                alike.setdefault(reason, []).append(f"`{each}` {_range(ratios)}")
-        lines += [f"- {', '.join(maps)}: {reason}" for reason, maps in alike.items()]
+        alike: dict[str, list[dict[str, Any]]] = {}
+        for row in missed:
+            if row.get("map") in reasons:
+                alike.setdefault(reasons[row["map"]], []).append(row)
+        for reason, rows in alike.items():
+            maps = {row["map"]: [each["ratio"] for each in rows if each["map"] == row["map"]] for row in rows}
+            ratios = ", ".join(f"`{each}` {_range(found)}" for each, found in maps.items())
+            lines.append(f"| {ratios} | {', '.join(dict.fromkeys(map(_goal, rows)))} | {reason} |")
         others = [row for row in missed if row.get("map") not in reasons]
-        lines += [f"- {row['name']}: {row['ratio']:.2f} ({_goal(row)})" for row in others]
-    return "\n".join(["## Goals that are missed\n", *lines, ""]) if lines else ""
+        lines += [f"| {row['name']}: {row['ratio']:.2f} | {_goal(row)} | |" for row in others]
+    head = ["## Goals that are missed\n", "| ratio | goal | why |", "|---|---|---|"]
+    return "\n".join([*head, *lines, ""]) if lines else ""
 
 
 def _rest(measured: Measured) -> str:

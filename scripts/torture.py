@@ -183,16 +183,19 @@ def page(campaigns: list[dict[str, Any]]) -> str:
     minutes = sum(each["minutes"] for each in campaigns)
     kinds = [kind for kind in KINDS if any(kind in each["kinds"] for each in campaigns)]
     sums = {kind: _summed([each["kinds"][kind] for each in campaigns if kind in each["kinds"]]) for kind in kinds}
+    together = _summed(list(sums.values()))
+    but = f" but {together['lost']:,}" if together["lost"] else ""
     lines = [
         "# Reliability\n",
-        "Written by `python scripts/torture.py --write`; the numbers are in `reliability.json`. The script",
-        "injects faults into rffbench, one after the other, and checks that it keeps its promises.\n",
-        f"**{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''}** with the same kinds of faults ran for",
-        f"**{minutes:.0f} minutes** in total. Each campaign has its own seed, and so its own faults.\n",
+        f"**Of {together['tried']:,} faults on purpose, rffbench survived all{but}.** Each kind of fault has a",
+        "[promise](#faults-and-promises) that it must keep.\n",
+        f"{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''} with the same kinds of faults ran for",
+        f"{minutes:.0f} minutes in total. Each campaign has its own seed, and so its own faults.",
+        "`python scripts/torture.py --write` makes them and this page; the numbers are in `reliability.json`.\n",
         "| kind | faults tried | survived | lost |",
         "|---|--:|--:|--:|",
         *(_row(kind, count) for kind, count in sums.items()),
-        _row("**total**", together := _summed(list(sums.values()))),
+        _row("**total**", together),
         "\n## Campaigns\n",
         "| day | commit | seed | minutes | faults tried | lost | machine |",
         "|---|---|--:|--:|--:|--:|---|",

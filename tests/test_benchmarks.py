@@ -86,7 +86,7 @@ def test_a_map_that_misses_a_goal_has_the_reason_on_the_page():
     ]
     assert bench_maps.MISSES["srht"] == bench_maps.MISSES["sorf"]
     written = paged("maps", *figures)
-    assert f"## Goals that are missed\n\n- `sorf` 2.2, `srht` 2.5: {bench_maps.MISSES['srht']}\n" in written
+    assert f"| `srht` 2.5, `sorf` 2.2 | ≤ 2 | {bench_maps.MISSES['srht']} |\n" in written
     assert "| `compact` | 1.5 | – |" in written
 
 

@@ -59,8 +59,8 @@ def test_campaigns_are_added_up_and_those_of_other_faults_left_out(tmp_path, mon
     torture.write([campaign(2, 5, lost=1), campaign(3, 7, faults="of long ago")])
     torture.write([campaign(1, 10)])  # the same again
     page = (tmp_path / "reliability.md").read_text()
-    assert "**2 campaigns**" in page
-    assert "**8 minutes**" in page
+    assert "**Of 15 faults on purpose, rffbench survived all but 1.**" in page
+    assert "\n2 campaigns with the same kinds of faults ran for\n8 minutes in total." in page
     assert "| torn | 15 | 14 | 1 |" in page
     assert "| 2026-01-02 | `cccccccccc` | 2 | 4 | 5 | 1 |" in page
     assert "seed 2, torn, round 1, cut: a row is lost." in page

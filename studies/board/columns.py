@@ -178,8 +178,8 @@ def predicted_loss(of: pd.DataFrame, largest: int, columns: int) -> np.ndarray:
 def needed_table() -> Table:
     """On how many datasets so many columns are within a share of what the most columns give."""
     known = references()
-    title = "On how many of 28 datasets does each number of columns come within 1, 2 and 5 % of the most?"
-    table = Table(title, ["map", "compared with", *(str(size) for size in SIZES[1:])], stub=2)
+    title = "On how many of 28 datasets does each number of columns come close to what the most give?"
+    table = Table(title, ["map", "compared with, to within 1 / 2 / 5 %", *(str(size) for size in SIZES[1:])], stub=2)
     for method in SHOWN:
         means = curves("board", (method,)).groupby("dataset").mean()
         constants = np.array([known[str(name)].constant for name in means.index])

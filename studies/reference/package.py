@@ -124,8 +124,8 @@ def maps(page: str) -> str:
         letters |= set().union(*map(letters_of, (serves.row_cost, serves.fit_sums, serves.fit_cost)))
     head = ["| map | in a config | kernels | unbiased | fits on | cost of a row | cost of the fit |",
             "|---|---|---|:-:|---|---|---|"]  # fmt: skip
-    said = ", ".join(f"{letter}: {LETTERS[letter]}" for letter in LETTERS if letter in letters)
-    return "\n".join([*head, *rows, "", f"In the costs, {said}."])
+    meanings = [f"| {letter} | {LETTERS[letter]} |" for letter in LETTERS if letter in letters]
+    return "\n".join([*head, *rows, "", "| in the costs | what it is |", "|---|---|", *meanings])
 
 
 def solvers() -> str:

@@ -27,6 +27,13 @@ def numbers(pattern):
     return [float(number) for number in found.groups()]
 
 
+def row(table, name):
+    """The numbers of a row of the table with this heading."""
+    lines = PAGE.partition(f"| {table} |")[2].partition("\n\n")[0].splitlines()
+    (cells,) = [line.strip("|").split("|") for line in lines if line.startswith(f"| {name} |")]
+    return [float(cell) for cell in cells[1:] if cell.strip()]
+
+
 def bias_along_an_axis(lengths, inputs, frequencies=400_000):
     """Of SORF, the kernel being ½: its mean over blocks of frequencies, less ½."""
     X = np.zeros((2, inputs))
@@ -37,8 +44,8 @@ def bias_along_an_axis(lengths, inputs, frequencies=400_000):
 
 
 def test_the_bias_of_sorf():
-    chi = numbers(r"with `chi` by ([.\d]+) at N = 2, ([.\d]+) at 4, ([.\d]+) at 8 and ([.\d]+) at 16")
-    (fixed,) = numbers(r"With `fixed` the bias is O\(1/√N\), ([.\d]+) at 16")
+    chi = row("bias along an axis, where exp(−γ‖Δ‖²) is ½", "`chi`")
+    (fixed,) = row("bias along an axis, where exp(−γ‖Δ‖²) is ½", "`fixed`")
     for expected, inputs in zip(chi, [2, 4, 8, 16], strict=True):
         assert abs(bias_along_an_axis("chi", inputs)) == pytest.approx(expected, abs=0.002)
     assert abs(bias_along_an_axis("fixed", 16)) == pytest.approx(fixed, abs=0.002)
@@ -75,10 +82,8 @@ def error_at_the_median(kind, inputs, mean=0.0, columns=256, family=GaussianKern
 
 
 def test_the_errors_of_positive_features():
-    least, most, least_orthogonal, most_orthogonal = numbers(
-        r"`oprf` with a simplex have ([\d.]+) to ([\d.]+) times the error .* orthogonal ones ([\d.]+) to ([\d.]+)\."
-    )
-    fewest, greatest = numbers(r"`center: false` has ([\d.]+) to ([\d.]+) times")
+    table = "error over that of random Fourier features, 256 columns, 8 to 32 inputs, σ the median distance"
+    uncentred = "the same with `center: false`, where every input has a mean of one standard deviation"
     fourier, positive, orthogonal, away = (
         np.array([error_at_the_median(kind, inputs, **given) for inputs in (8, 16, 32)])
         for kind, given in (
@@ -87,21 +92,16 @@ def test_the_errors_of_positive_features():
         )
     )  # fmt: skip
     for ratios, bounds in (
-        (positive / fourier, (least, most)),
-        (orthogonal / fourier, (least_orthogonal, most_orthogonal)),
-        (away / fourier, (fewest, greatest)),
+        (positive / fourier, row(table, "`oprf` with a simplex")),
+        (orthogonal / fourier, row(table, "orthogonal Fourier features")),
+        (away / fourier, row(table, uncentred)),
     ):
         assert (ratios.min(), ratios.max()) == pytest.approx(bounds, rel=0.05)
 
 
 def test_the_errors_of_moment_matching():
-    pattern = (
-        r"64 columns have ([\d.]+) times the error of random Fourier features in 10 dimensions and ([\d.]+) in 32 "
-    )
-    pattern += (
-        r"\(orthogonal ones ([\d.]+) and ([\d.]+), quadrature ([\d.]+) and ([\d.]+)\); of the Cauchy kernel it is "
-    )
-    *gaussian, small, large = numbers(pattern + r"([\d.]+) and ([\d.]+)\.")
+    table = "error over that of random Fourier features, 64 columns, σ the median distance"
+    gaussian = [number for name in ("moment matching", "orthogonal", "quadrature") for number in row(table, name)]
 
     def ratios(kind, family=GaussianKernel):
         given = {"columns": 64, "family": family}
@@ -110,4 +110,6 @@ def test_the_errors_of_moment_matching():
 
     kinds = MomentMatchingFeatures, OrthogonalRandomFeatures, QuadratureFeatures
     assert np.ravel([ratios(kind) for kind in kinds]) == pytest.approx(gaussian, rel=0.06)
-    assert ratios(MomentMatchingFeatures, CauchyKernel) == pytest.approx([small, large], rel=0.06)
+    assert ratios(MomentMatchingFeatures, CauchyKernel) == pytest.approx(
+        row(table, "moment matching, Cauchy kernel"), rel=0.06
+    )
