@@ -50,14 +50,14 @@ TARGETS = {"number": "number", "several": "number,other", "rare": "rare", "three
     params=["number", *(pytest.param(each, marks=pytest.mark.slow) for each in TARGETS if each != "number")],
 )
 def search(request, tmp_path_factory):
-    """A search of the first candidates, kernel ridge and kernels of another form, in three divisions."""
+    """A search of the first candidates, kernel ridge and kernels of other forms, in three divisions."""
     targets = TARGETS[request.param].split(",")
     path = tmp_path_factory.mktemp("search") / "table.csv"
     TABLE[["a", "b", "city", *targets]].to_csv(path, index=False)
     found = Search(ask(path, ",".join(targets)), 0.01)
     found.run()
     tried = {candidate for candidate, _ in found.trials}
-    for candidate in (each for each in (EXACT, *KERNELS) if each not in tried):
+    for candidate in (each for each in CANDIDATES if each not in tried):
         for split in range(len(found.splits)):
             found.try_one(candidate, split)
     return found
