@@ -305,6 +305,14 @@ def trials(experiment: str) -> pd.DataFrame:
     return rows[rows["status"] == "ok"]
 
 
+def is_finished(experiment: str) -> bool:
+    """Whether every planned trial has run, in every protocol of a sweep; one whose data could not be had has not."""
+    return (folder_of(experiment) / "config.yaml").exists() and all(
+        len(each.trials[each.trials["status"] != "unavailable"]) >= each.planned["trials"].sum()
+        for _, each in results(experiment).protocols
+    )
+
+
 def mean(experiment: str, metric: str, **where: Any) -> float:
     """Over the trials of one cell; an error if they are of several."""
     rows = chosen(trials(experiment), **where)

@@ -17,9 +17,9 @@ WITHIN = 0.01
 EQUATIONS = {
     "Nyström": ("Nyström ridge", ("Nyström pcg", "Nyström falkon")),
     "RFF": ("RFF ridge", ("RFF pcg",)),
-    "whole kernel": ("kernel ridge", ("kernel pcg", "kernel eigenpro")),
+    "whole kernel": ("kernel ridge", ("kernel pcg", "kernel eigenpro", "kernel askotch")),
 }
-"""Methods of board-solvers that solve the same equations: the direct one, and the iterative ones."""
+"""Methods of board-solvers and board-askotch that solve the same equations: the direct one, and the iterative ones."""
 
 
 OWN_LANDMARKS = ("Nyström falkon",)
