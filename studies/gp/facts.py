@@ -10,7 +10,7 @@ from functools import cache
 import pandas as pd
 
 import rffbench
-from studies.evidence import folder_of
+from studies.evidence import folder_of, is_finished
 
 FOLDER = folder_of("gp")
 EXACT = FOLDER / "exact.csv"
@@ -21,10 +21,10 @@ PROCESS = "exact process"
 
 @cache
 def trials() -> pd.DataFrame:
-    """dataset, rows, method, n_features, trial, rmse and the scores, of trials that ended well; empty without
-    results."""
+    """dataset, rows, method, n_features, trial, rmse and the scores, of trials that ended well; empty until all have
+    run."""
     columns = ["dataset", "rows", "method", "n_features", "trial", "rmse", *SCORES]
-    if not (FOLDER / "config.yaml").exists():
+    if not is_finished("gp"):
         return pd.DataFrame(columns=columns)
     found = rffbench.load(FOLDER).trials
     return found.loc[found["status"] == "ok", columns]

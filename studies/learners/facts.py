@@ -99,7 +99,7 @@ def rows_of_scaling() -> list[str]:
     """A row for each dataset: the gains of S1 to S3 with RFF, Nyström and the linear learner."""
     tables = [scaled(method) for method in ("RFF", "Nyström", "linear")]
     return [
-        line([name, *(signed(table.loc[name, which], 1) for which in WAYS for table in tables)])
+        line([name, *(signed(table[which][name], 1) for which in WAYS for table in tables)])
         for name in results("scaling").datasets
     ]
 
@@ -147,7 +147,8 @@ def at_smallest_lambda() -> dict[str, int]:
     """By way of scaling, on how many sets more than half of the trials of maps have the smallest λ of its grid."""
     trials = results("scaling").trials.dropna(subset=["times_median"])
     share = trials["lambda"].eq(1e-9).groupby([trials["preprocess"], trials["dataset"]]).mean()
-    return (share > 0.5).groupby("preprocess").sum().to_dict()
+    counts = (share > 0.5).groupby("preprocess").sum()
+    return {str(way): int(count) for way, count in counts.items()}
 
 
 def coupled(of: str, columns: int = FEWEST) -> str:

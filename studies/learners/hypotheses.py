@@ -7,6 +7,7 @@ are those of `rffbench.stats.losses`, the test error of a classification and the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -159,7 +160,7 @@ def _crosses(of: str, logs: pd.Series) -> Part:
     where = {}
     for name, mine in logs.groupby("dataset", sort=False):
         table = mine.groupby(["trial", "rows"]).mean().unstack("rows")
-        where[str(name)] = OfTrials(len(table), lambda chosen, table=table: _rows_at_zero(table.iloc[chosen].mean()))
+        where[str(name)] = OfTrials(len(table), partial(_rows_at_zero, table))
     rows = {name: np.exp(each.of_all) for name, each in where.items()}
     count = sum(1000 <= each <= 8000 for each in rows.values())
     number = over_datasets(where, median, of)
@@ -168,7 +169,8 @@ def _crosses(of: str, logs: pd.Series) -> Part:
     return on_enough(of, count, len(rows), 4, beside)
 
 
-def _rows_at_zero(curve: pd.Series) -> float:
+def _rows_at_zero(table: pd.DataFrame, trials: np.ndarray) -> float:
+    curve = table.iloc[trials].mean()
     return first_crossing(np.log(curve.index.to_numpy(float)), curve.to_numpy(), 0.0)
 
 
