@@ -12,12 +12,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from rffbench import Table, load_card
-from rffbench.stats import BASELINE, Cost, Number, Summary, cost_ratios, losses, percent, summaries
-from studies.board import confirm_columns, questions, run_tables, solvers, tables
+from rffbench import Table
+from rffbench.stats import BASELINE, Cost, Number, Summary, cost_ratios, percent, summaries
+from studies.board import choosing, confirm_columns, questions, run_tables, second, solvers, tables
 from studies.board.answers import Answer
 from studies.board.columns import needed_table
-from studies.board.registered import COLUMNS, OF_KERNEL
+from studies.board.registered import COLUMNS
 from studies.board.standing import Board, load_board, shape
 from studies.evidence import folder_of, results
 
@@ -108,22 +108,17 @@ class Choice:
 @cache
 def choice(among: tuple[str, ...], columns: int = 512) -> Choice:
     """In each trial of board-kernels the method of ``among`` with the least cross-validation error is taken."""
-    kernels, known = board().results["board-kernels"], board().known
-    rows = losses(kernels.trials).assign(cv=kernels.trials["cv_error"].to_numpy())
-    rows = rows[rows["n_features"] == columns]
+    rows = choosing.measured(board().results["board-kernels"].trials, (columns,))
+    by_trial = {name: choosing.chosen(rows, of, "loss") for name, of in (("own", among), ("rff", (BASELINE,)))}
+    losses = pd.DataFrame(by_trial).groupby(["dataset", "task"]).mean()
     gained, ratios = {}, {}
-    for dataset, here in rows.groupby("dataset"):
-        of_trial = here.pivot(index="trial", columns="method", values=["cv", "loss"])
-        errors, loss_of = (of_trial.xs(name, axis="columns")[list(among)].to_numpy() for name in ("cv", "loss"))
-        loss = np.mean(np.take_along_axis(loss_of, np.nanargmin(errors, axis=1)[:, None], axis=1))
-        baseline = of_trial["loss", BASELINE].mean()
-        gained[str(dataset)] = float((baseline - loss) / known[str(dataset)].unit)
-        is_square = load_card(str(dataset)).task == "regression"
-        ratios[str(dataset)] = float((loss / baseline) ** (0.5 if is_square else 1))
+    for (dataset, task), own, rff in losses.itertuples(name=None):
+        gained[dataset] = float((rff - own) / board().known[dataset].unit)
+        ratios[dataset] = float((own / rff) ** (0.5 if task == "regression" else 1))
     return Choice(gained, ratios)
 
 
-KERNELS_AND_MAPS = tuple(name for names in OF_KERNEL.values() for name in names)
+KERNELS_AND_MAPS = choosing.CHOICES[choosing.ALL]
 
 
 # ---- Costs, and learners without a map -------------------------------------------------------------------------------
@@ -289,3 +284,12 @@ def spread(ratios: list[float]) -> str:
     known = [each for each in ratios if np.isfinite(each)]
     late = len(ratios) - len(known)
     return f"{min(known):.2g} to {max(known):.2g}" + (f"; not there on {late}" if late else "")
+
+
+# ---- The second edition ----------------------------------------------------------------------------------------------
+
+
+@cache
+def edition() -> second.Edition:
+    """The second edition as far as its rows are in results/."""
+    return second.load_edition(folder_of("board").parent)

@@ -43,3 +43,5 @@ POWER = (
     "may be missed."
 )
 """What the board can see of its moderators."""
+SECOND = {"board-choice": 1820, "board-learners": 345, "board-rare": 350}
+"""The configs of the second edition, and how many trials each has: questions-2.md."""

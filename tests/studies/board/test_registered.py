@@ -9,6 +9,7 @@ import pytest
 from rffbench import load_card
 from rffbench.config.loading import load_experiment
 from studies.board.registered import CONFIRMATORY, FAMILIES, OF_GAUSSIAN, OF_KERNEL
+from studies.board.registered import SECOND as PLANNED
 
 FOLDER = Path(__file__).parents[3] / "docs" / "board"
 PAGES = [FOLDER / f"{name}.md" for name in ("questions", "questions-2", "columns", "learners")]
@@ -50,6 +51,11 @@ def test_the_page_has_the_hash_of_the_grid(name):
     found = [row for page in PAGES for row in ROW.findall(page.read_text())]
     written = {config: (int(trials), hashed) for config, trials, hashed in found}
     assert written[name] == (len(experiment.grid()), grid_hash(experiment)), "the grid is another: say so in the commit"
+
+
+def test_the_analyses_of_the_second_edition_wait_for_as_many_trials_as_are_registered():
+    rows = ROW.findall((FOLDER / "questions-2.md").read_text())
+    assert {config: int(trials) for config, trials, _ in rows} == PLANNED
 
 
 def test_a_hash_is_of_every_trial_and_of_no_title():
