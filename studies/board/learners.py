@@ -117,6 +117,6 @@ def seconds(trials: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     rows["choice"] = rows["bandwidth_s"].fillna(0.0)
     rows["fit"] = rows["train_s"]
     rows.loc[rows["contended"].astype(bool), ["choice", "fit"]] = np.nan
-    found = rows.groupby(["dataset", "trial"])[["choice", "fit"]].agg(lambda each: each.sum(skipna=False))
+    found = rows.groupby(["dataset", "trial"])[["choice", "fit"]].sum(min_count=len(methods))
     found = found.reset_index()
     return found.assign(task=tasks(found["dataset"]))
