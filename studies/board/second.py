@@ -21,7 +21,7 @@ from rffbench.stats import BASELINE, CELL, references
 from studies.board import choosing, learners, rare, units
 from studies.board.choosing import ALL, LESS, MORE, SAME
 from studies.board.registered import SECOND
-from studies.evidence import folder_of
+from studies.evidence import folder_of, listed
 
 CHOICE, LEARNERS, RARE = SECOND
 NEEDED = {1: (CHOICE,), 2: (CHOICE, LEARNERS), 3: (RARE,), 4: (CHOICE,)}
@@ -42,10 +42,9 @@ class Edition:
     def is_finished(self, question: int) -> bool:
         return all(self.done(name) >= SECOND[name] for name in NEEDED[question])
 
-    def missing(self, question: int) -> str:
-        """What a question waits for, in words."""
-        late = [name for name in NEEDED[question] if self.done(name) < SECOND[name]]
-        return " and ".join(f"{self.done(name):,} of {SECOND[name]:,} trials of `{name}`" for name in late)
+    def waits_for(self, question: int) -> str:
+        """The configs of a question that are not finished."""
+        return listed(f"`{name}`" for name in NEEDED[question] if self.done(name) < SECOND[name])
 
     def progress(self) -> Table:
         """How many trials of each config are in, and how many of those failed."""
@@ -159,7 +158,7 @@ def main(folder: str = "") -> None:
         if edition.is_finished(number):
             print(f"## Question {number}\n", *(table.to_markdown() for table in edition.tables(number)), sep="\n")
         else:
-            print(f"Question {number}: not answered, {edition.missing(number)} are in\n")
+            print(f"Question {number}: not answered, it waits for {edition.waits_for(number)}\n")
 
 
 if __name__ == "__main__":
