@@ -394,7 +394,7 @@ def test_a_config_that_is_not_finished_gives_no_number_but_how_far_it_is(finishe
     edition = second.Edition({name: each for name, each in partly.items() if name != second.RARE}, finished.first)
     text = page(edition)
     assert not re.search(r"^## \d\.", text, re.MULTILINE)
-    assert f"- Question 1: {len(trials) * 2 // 3} of {len(trials)} trials of `board-choice` are in." in text
+    assert "- Question 1 waits for `board-choice`." in text
     assert "- Question 3: 0 of 70 trials of `board-rare` are in." in text
     assert not re.search(r"\d\.\d{2,3} to|less error|more error|confirmed in|refuted in", text)
 
