@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rffbench.report.board.page import run_table as run_table
     from rffbench.report.text_table import Table as Table
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "run": "rffbench.api",
