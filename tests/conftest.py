@@ -25,17 +25,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more thr
     threadpool_limits(1)
 
 
-LONGEST = (
-    "studies/test_pages.py", "report/site/test_site.py", "studies/board/test_page.py", "report/board/test_entry.py",
-    "studies/test_fit.py", "execution/test_slurm_cluster.py", "execution/test_dask_cluster.py", "test_regression.py",
-    "test_measured_again.py",
-)  # fmt: skip
-"""Files of few tests that take minutes: begun last, they would keep one worker busy while the others have nothing."""
-
-
 def pytest_collection_modifyitems(items):
-    """The longest files first; and without a mirror no test waits for a server, or fails for want of one."""
-    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONGEST))
+    """Without a mirror no test waits for a server, or fails for want of one."""
     if "RFFBENCH_MIRROR" not in os.environ:
         for item in items:
             if item.get_closest_marker("data"):
