@@ -26,17 +26,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = (
-    "rffbench",
-    "studies",
-    "tests",
-    "configs",
-    "datasets",
-    "benchmarks",
-    "docs",
-    "scripts",
-    "README.md",
+    "rffbench", "studies", "tests", "configs", "datasets", "benchmarks", "docs", "scripts", "README.md",
     "pyproject.toml",
-)
+)  # fmt: skip
 
 # What a module promises is tested in these files.
 TESTS = {

@@ -31,9 +31,11 @@ PLACE = ["dataset", "task", "trial"]
 
 
 def measured(trials: pd.DataFrame, columns: Sequence[int] = (COLUMNS,)) -> pd.DataFrame:
-    """Of ``trials`` (`rffbench.Results.trials`) those with so many columns: dataset, task, method, trial, the ``loss``
-    (NaN of a failure), the ``error``, of a regression the RMSE, and the cross-validation error ``cv``, infinite where
-    there is none. A failure has the worst error of its split."""
+    """The ``trials`` of `rffbench.Results` with so many columns: dataset, task, method, trial, loss, error and cv.
+
+    The ``loss`` of a failure is NaN. The ``error`` is the loss of a classification and the RMSE of a regression; a
+    failure has the worst one of its split. ``cv`` is the cross-validation error. It is infinite where there is none.
+    """
     rows = losses(trials).assign(cv=trials["cv_error"].fillna(np.inf))
     rows = rows[rows["n_features"].isin(columns)].copy()
     rows["task"] = tasks(rows["dataset"])

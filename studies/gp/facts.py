@@ -9,7 +9,7 @@ from functools import cache
 
 import pandas as pd
 
-import rffbench
+from studies import evidence
 from studies.evidence import folder_of, is_finished
 
 FOLDER = folder_of("gp")
@@ -26,8 +26,7 @@ def trials() -> pd.DataFrame:
     columns = ["dataset", "rows", "method", "n_features", "trial", "rmse", *SCORES]
     if not is_finished("gp"):
         return pd.DataFrame(columns=columns)
-    found = rffbench.load(FOLDER).trials
-    return found.loc[found["status"] == "ok", columns]
+    return evidence.trials("gp")[columns]
 
 
 @cache

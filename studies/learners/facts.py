@@ -53,14 +53,17 @@ def hypotheses(config: str) -> list[Hypothesis]:
 
 def verdict(name: str) -> str:
     """Of one hypothesis."""
-    (config,) = (config for config, names in ASKED.items() if name in names)
-    return next(each.verdict for each in hypotheses(config) if each.name == name)
+    return _hypothesis(name).verdict
 
 
 def number(name: str, part: int = 0) -> str:
     """A number of a measured hypothesis, with its interval."""
+    return _hypothesis(name).parts[part].said
+
+
+def _hypothesis(name: str) -> Hypothesis:
     (config,) = (config for config, names in ASKED.items() if name in names)
-    return next(each.parts[part].said for each in hypotheses(config) if each.name == name)
+    return next(each for each in hypotheses(config) if each.name == name)
 
 
 def waiting() -> list[str]:
@@ -130,8 +133,9 @@ def rows_of_choice() -> list[str]:
     for over in ("none", "minmax", "standard", "quantile"):
         cells = [over]
         for method in ("RFF", "Nyström"):
-            gains, loses = chosen_sets(over, method)
-            cells += [chosen_scaling(results("scaling"), method, over).said, f"{gains}, {loses}"]
+            part = chosen_scaling(results("scaling"), method, over)
+            gains, loses = beyond(part.gains, 0.05)
+            cells += [part.said, f"{gains}, {loses}"]
         found.append(line(cells))
     return found
 
@@ -139,14 +143,16 @@ def rows_of_choice() -> list[str]:
 def at_largest_sigma(config: str, least: float = 0.0) -> list[str]:
     """The datasets on which a share of the trials of maps, larger than ``least``, has the largest σ of its grid."""
     trials = results(config).trials.dropna(subset=["times_median"])
-    share = trials["times_median"].eq(8.0).groupby(trials["dataset"]).mean()
+    largest = max(results(config).tuned("RFF")["times_median"])
+    share = trials["times_median"].eq(largest).groupby(trials["dataset"]).mean()
     return [name for name in results(config).datasets if share.get(name, 0.0) > least]
 
 
 def at_smallest_lambda() -> dict[str, int]:
     """By way of scaling, on how many sets more than half of the trials of maps have the smallest λ of its grid."""
     trials = results("scaling").trials.dropna(subset=["times_median"])
-    share = trials["lambda"].eq(1e-9).groupby([trials["preprocess"], trials["dataset"]]).mean()
+    smallest = min(results("scaling").tuned("RFF")["lambda"])
+    share = trials["lambda"].eq(smallest).groupby([trials["preprocess"], trials["dataset"]]).mean()
     counts = (share > 0.5).groupby("preprocess").sum()
     return {str(way): int(count) for way, count in counts.items()}
 
@@ -157,7 +163,8 @@ def coupled(of: str, columns: int = FEWEST) -> str:
 
 
 def coupled_with_inputs(least: int, most: int) -> tuple[int, float]:
-    """How many sets have so many inputs, and the median gain in kernel error on them, in %."""
+    """Counts the sets that have ``least`` to ``most`` inputs. Beside the count is their median gain in kernel error, in
+    %."""
     gains = means(coupled_gains(results("board-coupled"), "kernel_error", FEWEST))
     mine = gains[[least <= load_card(name).columns_after(()) <= most for name in gains.index]]
     return len(mine), 100 * float(mine.median())

@@ -26,6 +26,7 @@ from rffbench.stats import (
     references,
     sessions,
 )
+from studies.board.choosing import chosen
 from studies.board.solvers import reached
 from studies.landmarks.facts import crossing as first_crossing
 from studies.learners.judged import (
@@ -96,7 +97,8 @@ def learners(results: Results) -> list[Hypothesis]:
     differences = {kind: calibration[f"{kind} ridge"] - calibration[f"{kind} logistic"] for kind in MAPS}
     usable = [in_range(kind, by_dataset(each), Range(-np.inf, 1), "") for kind, each in differences.items()]
     cheapest = [
-        _ratio(mine, by_dataset(seconds[mine] - seconds[ridge]), Range(np.log(2), np.inf)) for mine, ridge in pairs
+        in_range(mine, by_dataset(seconds[mine] - seconds[ridge]), Range(np.log(2), np.inf), "log")
+        for mine, ridge in pairs
     ]
     found = {"L1": accuracy, "L2": probabilities, "L3": usable, "L4": cheapest, "L5": _replaced(error)}
     return [_answered(name, parts) for name, parts in found.items()]
@@ -111,13 +113,6 @@ def with_least_cv_error(trials: pd.DataFrame) -> pd.DataFrame:
 def _lower_on_nine(of: str, gains: Trials) -> Part:
     lower = int((means(gains) > 0).sum())
     return on_enough(of, lower, len(gains), 9, median_of(gains), gains)
-
-
-def _ratio(of: str, logs: Trials, within: Range) -> Part:
-    """A median ratio, from logarithms."""
-    part = in_range(of, logs, within, "log")
-    middle, low, high = np.exp(bootstrap(logs))
-    return Part(of, f"{middle:.2g} ({low:.2g} to {high:.2g})", part.is_met, part.is_sure)
 
 
 def _replaced(error: pd.DataFrame) -> list[Part]:
@@ -142,7 +137,7 @@ def crossing(results: Results) -> list[Hypothesis]:
     for kind in ("RFF", "Nyström"):
         logs = (table[f"{kind} machine"] - table["exact machine"]).dropna()
         at_2000 = by_dataset(logs[logs.index.get_level_values("rows") == 2000])
-        ratio = _ratio("", at_2000, Range(-np.inf, 0)).said
+        ratio = in_range("", at_2000, Range(-np.inf, 0), "log").said
         count = int((means(at_2000) < 0).sum())
         faster.append(
             on_enough(f"{kind} machine", count, len(at_2000), 3, f"seconds over the exact machine's: {ratio}")
@@ -215,10 +210,9 @@ def chosen_scaling(results: Results, method: str, over: str) -> Part:
     """What the way of scaling with the least cross-validation error of each trial gains over one way in all. It was not
     registered."""
     trials = results.trials[results.trials["method"] == method]
-    error, held_out = (_table(trials, of, columns="preprocess") for of in ("loss", "cv_error"))
-    at = held_out.to_numpy().argmin(axis=1)
-    table = pd.DataFrame({"chosen": error[held_out.columns].to_numpy()[np.arange(len(at)), at], over: error[over]})
-    return in_range(method, relative(table, "chosen", over), Range(0.0, np.inf))
+    rows = trials.assign(method=trials["preprocess"], task="", error=losses(trials)["loss"], cv=trials["cv_error"])
+    best, of_one = (chosen(rows, ways).droplevel("task") for ways in (list(rows["method"].unique()), [over]))
+    return in_range(method, relative(pd.DataFrame({"chosen": best, over: of_one}), "chosen", over), Range(0.0, np.inf))
 
 
 def _sign(name: str, gains: Trials) -> float:
@@ -251,7 +245,7 @@ def coupled(results: Results) -> list[Hypothesis]:
 def coupled_part(results: Results, of: str, columns: int) -> Part:
     """On how many sets coupled lengths have less of it, the loss or an error of the kernel, than independent ones."""
     gains = coupled_gains(results, of, columns)
-    return more_than_not("", int((means(gains) > 0).sum()), int((means(gains) < 0).sum()), gains)
+    return more_than_not("", *beyond(gains, 0.0), gains)
 
 
 def coupled_gains(results: Results, of: str, columns: int) -> Trials:

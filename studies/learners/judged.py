@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,14 +60,22 @@ class Hypothesis:
         return self.verdict + ACROSS * (self.verdict == HOLDS and not all(part.is_sure for part in self.parts))
 
 
+SHOWN: dict[str, Callable[[float], str]] = {
+    "%": lambda gain: signed(100 * gain, 1),
+    "": lambda value: f"{value:.2g}",
+    "log": lambda log: f"{np.exp(log):.2g}",
+}
+"""How a number is shown by its unit: a relative gain, a number as it is, a ratio that is given as its logarithm."""
+
+
 def in_range(of: str, values: Trials, within: Range, unit: str = "%") -> Part:
-    """Does the median over datasets of their means lie in the range? ``unit``: "%" of relative gains, which are tested
-    for being 0; else what the values are in."""
+    """Does the median over datasets of their means lie in the range? ``unit`` is one of `SHOWN`; relative gains are
+    tested for being 0."""
     middle, low, high = bootstrap(values)
     is_met = within.low < middle < within.high
     inside, outside = within.low < low and high < within.high, high <= within.low or low >= within.high
-    numbers = [signed(100 * each, 1) if unit == "%" else f"{each:.2g}" for each in (middle, low, high)]
-    said = f"{numbers[0]} {unit} ({numbers[1]} to {numbers[2]})".replace("  ", " ")
+    number, least, most = map(SHOWN[unit], (middle, low, high))
+    said = f"{number}{' %' * (unit == '%')} ({least} to {most})"
     return Part(of, said, is_met, inside if is_met else outside, values if unit == "%" else {})
 
 
