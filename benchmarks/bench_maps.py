@@ -252,8 +252,8 @@ MISSES = {
     "srht": _COSINES,
     "compact": "The bound has the product alone. The cosines of all 2,048 columns, and the transform that makes 512 of "
     "them, come on top.",
-    "nystroem": "It computes in float64 whatever the rows' dtype is, because R⁻¹ may multiply rounding errors by a "
-    "million. scikit-learn computes float32 rows in float32.",
+    "nystroem": "Up to version 0.2.0 float32 rows were mapped in float64, as they still are where R⁻¹ multiplies "
+    "rounding errors too much. scikit-learn computes float32 rows in float32.",
     "positive": "The bound leaves out the exponentials and the sums before them.",
     "complex-to-real": "Up to commit 00b4216 the bound counted one product for each complex factor, which takes two: "
     "a ratio measured then is twice what it should be.",

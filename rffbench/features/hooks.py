@@ -10,9 +10,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rffbench.arguments.arrays import FloatArray
 from rffbench.plugins.parts import MapServes, declared
 
@@ -24,10 +21,10 @@ if TYPE_CHECKING:
 
 class KernelValues(NamedTuple):
     """The columns of φ(x) = R⁻¹·k(x) before they are mixed: ``blocks`` makes the kernel values k(x), ``root`` is R
-    (r, r), lower triangular."""
+    (r, r), lower triangular; both in float64, or both in float32."""
 
     blocks: KernelBlocks | OwnBlocks
-    root: NDArray[np.float64]
+    root: FloatArray
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
@@ -37,6 +37,9 @@ from rffbench.plugins.parts import MapServes
 
 PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
 NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 comes from the kernel
+SINGLE_ERROR = 1e-4  # the largest error of φ(x), as a vector, by single precision; ‖φ(x)‖ ≤ 1
+MARGIN = 4.0  # rows that are no landmarks may have larger errors than landmarks have
+PROBES = 256  # landmarks at which the error is measured
 
 
 class NystroemFeatures(FeatureMap):
@@ -44,7 +47,12 @@ class NystroemFeatures(FeatureMap):
 
     R is the pivoted Cholesky factor of the landmarks' own kernel matrix. The factorisation stops when only rounding is
     left: if K_ll is singular to working precision, r < l landmarks are kept, and the columns beyond r are zero.
-    Computed in float64; φ(x)ᵀφ(x′) is exactly the kernel if x or x′ is a landmark. Only the landmarks are random.
+    φ(x)ᵀφ(x′) is exactly the kernel if x or x′ is a landmark. Only the landmarks are random.
+
+    Computed in float64. A map that was fitted to float32 rows maps float32 rows in float32 if that is safe, because it
+    takes half as long. R⁻¹ may multiply rounding errors by a million, so each fit decides: the errors of φ at 256
+    landmarks, where φ is known exactly, and ε/Rᵢᵢ must be at most 1e-4/4. Then φ(x) differs by at most about 1e-4, as a
+    vector of length 1 or less. The kernel must depend on differences of rows.
 
     Parameters
     ----------
@@ -69,6 +77,7 @@ class NystroemFeatures(FeatureMap):
         vectors; of a precomputed kernel their row numbers (r, 1).
     rank_ : r, the rank of K_ll to working precision.
     root_ : R, (r, r) float64, lower triangular, for the landmarks in the order of ``points_``.
+    maps_in_single_ : whether float32 rows are mapped in float32; else in float64, and the features are rounded.
 
     References
     ----------
@@ -90,6 +99,7 @@ class NystroemFeatures(FeatureMap):
     points_: Any
     rank_: int
     root_: NDArray[np.float64]
+    _single: KernelValues | None = None
 
     def __init__(
         self, n_components: int = 100, *, landmarks: Rule | Any = "uniform", kernel: str | Kernel = "gaussian",
@@ -139,7 +149,25 @@ class NystroemFeatures(FeatureMap):
         if self._own is not None and is_own(self.kernel):
             self._own, self.points_ = self._own.with_rows_of(self.points_)
             self._blocks = OwnBlocks(self._own, self.points_ if self._own.precomputed else self._own.numbers)
+        self._single = None if is_own(self.kernel) or X.dtype != np.float32 else self._in_single()
         return self
+
+    @property
+    def maps_in_single_(self) -> bool:
+        """Whether float32 rows are mapped in float32."""
+        return self._single is not None
+
+    def _in_single(self) -> KernelValues | None:
+        """k(x) and R in float32; None where that makes φ(x) wrong by more than `SINGLE_ERROR`."""
+        if not self.kernel_.of_differences:
+            return None
+        root = self.root_.astype(np.float32, order="F")
+        single = KernelValues(KernelBlocks(self.kernel_, self.points_, np.float32), root)
+        probes = np.arange(self.rank_)[:: -(-self.rank_ // PROBES)]
+        found = mixed(single, self.points_[probes], np.empty((len(probes), self.rank_), np.float32))
+        error = np.linalg.norm(found - self.root_[probes], axis=1).max()  # φ of landmark i is R's row i
+        error = max(error, np.finfo(np.float32).eps / self.root_.diagonal().min())
+        return single if MARGIN * error <= SINGLE_ERROR else None
 
     def _validated_rows(self, X: Any, *, reset: bool) -> Any:
         if self._own is not None and is_own(self.kernel):
@@ -195,12 +223,20 @@ class NystroemFeatures(FeatureMap):
 
     def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
-        buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), self.rank_))
+        in_single = self._single if out.dtype == np.float32 else None
+        values = in_single or KernelValues(self._blocks, self.root_)
+        buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), self.rank_), values.root.dtype)
         for rows in row_blocks(X.shape[0]):
-            K = buffer[: rows.stop - rows.start]
-            self._blocks.fill(X[rows], K)
-            out[rows, : self.rank_] = dtrsm(1.0, self.root_, K.T, lower=1, overwrite_b=1).T
+            out[rows, : self.rank_] = mixed(values, X[rows], buffer[: rows.stop - rows.start])
         out[:, self.rank_ :] = 0
+
+
+def mixed(values: KernelValues, X: Any, buffer: FloatArray) -> FloatArray:
+    """R⁻¹·k(x) of the rows X (n, d), (n, r), in R's dtype; it is written into ``buffer`` (n, r), C-contiguous."""
+    values.blocks.fill(X, buffer)
+    solve = strsm if values.root.dtype == np.float32 else dtrsm
+    found: FloatArray = solve(1.0, values.root, buffer.T, lower=1, overwrite_b=1).T
+    return found
 
 
 def check_rule(kernel: Any, rule: str) -> None:

@@ -112,3 +112,71 @@ def test_rows_in_two_places_far_apart_have_features_of_length_one_at_most(kernel
     K = make_kernel(kernel, gamma)(rows)
     if gamma <= 1e-4:  # 60 landmarks are enough
         np.testing.assert_allclose(Z @ Z.T, K, atol=0.02)
+
+
+def largest_errors(features, rows):
+    """Of φ(x) as a vector and of φ(x)ᵀφ(x′), of float32 ``rows``, from the same features in float64."""
+    exact, single = features.transform(rows.astype(np.float64)), features.transform(rows).astype(np.float64)
+    return np.linalg.norm(single - exact, axis=1).max(), np.abs(single @ single.T - exact @ exact.T).max()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern", "rational-quadratic"])
+def test_single_precision_is_used_where_it_is_safe(rule, kernel):
+    rows = np.random.default_rng(1).normal(size=(500, 10)).astype(np.float32)
+    features = NystroemFeatures(60, landmarks=rule, kernel=kernel, gamma=0.1, random_state=0).fit(rows[:300])
+    assert features.maps_in_single_
+    assert features.transform(rows).dtype == np.float32
+    of_vector, of_kernel = largest_errors(features, rows)
+    assert of_vector < 1e-4
+    assert of_kernel < 1e-5
+    Z = features.transform(rows)
+    values = make_kernel(kernel, 0.1)(features.points_, rows.astype(np.float64))
+    np.testing.assert_allclose(features.transform(features.points_) @ Z.T, values, atol=1e-5)
+
+
+NEARLY_EQUAL = np.repeat(X[:100], 3, axis=0) + 1e-4 * RNG.normal(size=(300, 3))
+TWO_PLACES = X + np.where(RNG.random((300, 1)) < 0.5, 30, -30)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kernel", "gamma"),
+    [
+        (X, "gaussian", 1e-3), (NEARLY_EQUAL, "gaussian", 0.3), (NEARLY_EQUAL[:, :1], "laplacian", 0.3),
+        (TWO_PLACES, "gaussian", 1.0), (X * 1e6, "laplacian", 1e-9), (X, "polynomial", 1.0),
+    ],
+    ids=["smooth", "nearly equal", "nearly equal numbers", "far apart", "long lengths", "unbounded"],
+)  # fmt: skip
+def test_double_precision_is_used_where_single_is_not_safe(rows, kernel, gamma):
+    rows = rows.astype(np.float32)
+    features = NystroemFeatures(60, kernel=kernel, gamma=gamma, random_state=0).fit(rows)
+    assert not features.maps_in_single_
+    exact = features.transform(rows.astype(np.float64))
+    np.testing.assert_array_equal(features.transform(rows), exact.astype(np.float32))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_rows_tiny_and_huge_equal_and_sparse_keep_the_promise_of_single_precision(scale):
+    rows = np.repeat(scale * np.random.default_rng(2).normal(size=(60, 8)), 5, axis=0).astype(np.float32)
+    with pytest.warns(Fallback, match=r"of 80 landmarks \d+ are distinct rows"):
+        features = NystroemFeatures(80, gamma=0.1 / scale**2, random_state=0).fit(rows)
+    assert features.maps_in_single_
+    for new in (rows, np.float32(3) * rows, rows + np.float32(1e4 * scale)):
+        assert max(largest_errors(features, new)) < 1e-4
+        np.testing.assert_allclose(features.transform(csr_matrix(new)), features.transform(new), atol=1e-4)
+
+
+@pytest.mark.parametrize("gamma", np.logspace(-4, 1, 11))
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "cauchy"])
+def test_features_in_single_precision_are_never_worse_than_promised(kernel, gamma):
+    rows = np.random.default_rng(3).standard_t(3, size=(600, 2)).astype(np.float32)
+    features = NystroemFeatures(100, kernel=kernel, gamma=gamma, random_state=0).fit(rows[:300])
+    of_vector, _ = largest_errors(features, rows)
+    assert of_vector < 1e-4
+
+
+def test_a_map_fitted_to_double_precision_maps_as_before():
+    features = NystroemFeatures(60, gamma=0.3, random_state=0).fit(X)
+    assert not features.maps_in_single_
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(features.transform(single), features.transform(single.astype(float)).astype("f"))
