@@ -215,13 +215,15 @@ kernel_error_points: 0
 def test_methods_with_unequal_columns_are_told_with_the_numbers_before_and_after_a_run(rffbench_in, tmp_path):
     rffbench_in(tmp_path, "new", "method", "mine")
     (tmp_path / "own.yaml").write_text(UNEQUAL)
-    numbers = "breast-cancer s=10: RFF: 20 columns; Mine: 10 columns, and in 1 more cells; `count: columns`"
+    numbers = (
+        "n 2 cells the methods have unequal numbers of columns at one size. On breast-cancer Mine has 10 and RFF 20; "
+    )
     assert numbers in rffbench_in(tmp_path, "validate", "own.yaml").stderr
     assert numbers in rffbench_in(tmp_path, "run", "own.yaml", "--dry-run").stdout
     ran = rffbench_in(tmp_path, "run", "own.yaml", "--workers", "1")
     assert numbers in " ".join(ran.stdout.split())
     shown = rffbench_in(tmp_path, "table", "results/own", "--metric", "columns").stdout
-    assert [line.split() for line in shown.splitlines() if "20" in line and ":" not in line] == [
+    assert [line.split() for line in shown.splitlines() if "20" in line and "has" not in line] == [
         ["breast-cancer", "10", "20", "10"], ["20", "40", "20"]
     ]  # fmt: skip
 

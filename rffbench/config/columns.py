@@ -44,20 +44,18 @@ def planned_columns(firsts: Iterable[TrialSpec]) -> Cells:
 
 
 def unequal_columns(cells: Cells, undecided: Collection[str] = ()) -> str:
-    """A sentence on the cells whose methods have unequal columns, with the numbers of the first such cell; empty
-    without one. ``undecided`` are methods whose columns the training rows decide."""
+    """On the cells whose methods have unequal columns, with the extremes of the first such cell; empty without one.
+    ``undecided`` are methods whose columns the training rows decide."""
     unequal = {cell: columns for cell, columns in cells.items() if len(set(columns.values())) > 1}
     if not unequal:
         return ""
-    (dataset, size), columns = next(iter(unequal.items()))
-    by_columns: dict[int, list[str]] = {}
-    for method, count in columns.items():
-        by_columns.setdefault(count, []).append(method)
-    numbers = "; ".join(f"{', '.join(methods)}: {count} columns" for count, methods in by_columns.items())
-    more = f", and in {len(unequal) - 1} more cells" if len(unequal) > 1 else ""
-    size = size if size.endswith("d") else f"s={size}"
-    but = f", but {', '.join(undecided)}, whose columns the training rows decide" if undecided else ""
+    (dataset, _), columns = next(iter(unequal.items()))
+    fewest, most = min(columns, key=columns.__getitem__), max(columns, key=columns.__getitem__)
+    where = "in one cell" if len(unequal) == 1 else f"in {len(unequal)} cells"
+    named = [*list(undecided)[:2], *([f"{len(undecided) - 2} more methods"] if len(undecided) > 2 else [])]
+    but = f", but {', '.join(named)}, whose columns the training rows decide" if undecided else ""
     return (
-        f"at one size the methods have unequal numbers of columns: {dataset} {size}: {numbers}{more}; "
+        f"{where} the methods have unequal numbers of columns at one size. On {dataset} {fewest} has "
+        f"{columns[fewest]} and {most} {columns[most]}; "
         f"`count: columns` in the config gives every method as many{but}"
     )

@@ -25,6 +25,7 @@ from rffbench.trials.edges import End, edge_of
 SHARE = 0.2  # an edge counts if more than this share of a cell's trials are on it
 TUNED = {"lambda": "λ", "gamma": "γ", TIMES_MEDIAN: "σ/median"}
 """The values that cross-validation chooses: the column of trials, and its symbol."""
+OFTEN = "In more than a fifth of the trials the chosen value is the end of its grid."
 
 
 @dataclass(frozen=True)
@@ -65,20 +66,20 @@ def notes(results: Results) -> list[str]:
     said = []
     if moving := [edge for edge in ours if edge.moves]:
         said.append(
-            "[edge] on the edge of its grid in more than a fifth of the trials, where the held-out score still moves "
-            f"by more than its standard error: {listed(moving)}. A wider grid may change what such cells say."
+            f"[edge] {OFTEN} The held-out score still moves there by more than its standard error, so a wider grid may "
+            f"change what such cells say. {_in_sentences(moving)}"
         )
     if unknown := [edge for edge in ours if edge.moves is None]:
         said.append(
-            "[edge?] on the edge of its grid in more than a fifth of the trials; how much the held-out score moves "
-            f"there is unknown, as these trials did not record it: {listed(unknown)}."
+            f"[edge?] {OFTEN} How much the held-out score moves there is unknown, as these trials did not record it. "
+            f"{_in_sentences(unknown)}"
         )
     if theirs:
-        grid = ", ".join(f"{value:g}" for value in _stated_grid(results) or ())
+        grid = _stated_grid(results) or [0.0]
         count = len({(edge.dataset, edge.n_features, edge.method) for edge in theirs})
         said.append(
-            f"λ is chosen from the grid that the paper prescribes ({grid}), and lies on its edge in {count} "
-            f"{'cell' if count == 1 else 'cells'}."
+            f"λ is chosen from the grid that the paper prescribes, {min(grid):g} to {max(grid):g}. It is an end of "
+            f"that grid in {count} {'cell' if count == 1 else 'cells'}."
         )
     return said
 
@@ -92,14 +93,24 @@ def marks(results: Results) -> dict[tuple[str, int, str], str]:
     return found
 
 
-def listed(found: Sequence[Edge]) -> str:
-    """``λ = 1e-13 of RFF on cod-RNA at 16d, 32d; …``."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+def listed(found: Sequence[Edge]) -> list[str]:
+    """For each end of a grid where it was chosen: ``λ = 1e-13 for RFF, QMC on cod-RNA and ORF on eeg``. The sizes are
+    those of the marked cells."""
+    ends: dict[str, dict[str, dict[str, None]]] = {}
     for edge in found:
-        groups.setdefault((edge.said, edge.method, edge.dataset), []).append(edge.size)
-    return "; ".join(
-        f"{said} of {method} on {dataset} at {', '.join(sizes)}" for (said, method, dataset), sizes in groups.items()
-    )
+        ends.setdefault(edge.said, {}).setdefault(edge.method, {})[edge.dataset] = None
+    lines = []
+    for said, methods in ends.items():
+        by_datasets: dict[tuple[str, ...], list[str]] = {}
+        for method, datasets in methods.items():
+            by_datasets.setdefault(tuple(datasets), []).append(method)
+        where = " and ".join(f"{', '.join(each)} on {', '.join(datasets)}" for datasets, each in by_datasets.items())
+        lines.append(f"{said} for {where}")
+    return lines
+
+
+def _in_sentences(found: Sequence[Edge]) -> str:
+    return " ".join(f"{each}." for each in listed(found))
 
 
 def at_cells(results: Results, dataset: str, methods: Collection[str], sizes: Collection[int]) -> list[Edge]:

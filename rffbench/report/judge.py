@@ -317,7 +317,7 @@ def _at_edges(claim: Claim, dataset: str, methods: Sequence[str], measured: _Mea
     said = "where the score still moves" if moving else "whether the score moves there is unknown"
     return {
         "at_edge": True,
-        "evidence": f"on the edge of the grid, {said}: {edges.listed(moving or found)}; {evidence}",
+        "evidence": f"on the edge of the grid, {said}: {'; '.join(edges.listed(moving or found))}; {evidence}",
     }
 
 

@@ -285,6 +285,8 @@ SAID = (
     "residual_norm",
     "rank",
     "training_bytes",
+    "choice_fits",
+    "trees",
     "nonzeros",
     "test_error",
 )

@@ -337,7 +337,7 @@ def test_columns_are_compared_within_a_protocol_of_a_sweep():
     one_each = {"paired": {"methods": {"RFF": {"form": "paired"}}}, "offset": {"methods": {"RFF": {"form": "offset"}}}}
     unequal = experiment(methods=methods, datasets=["eeg"], n_features=[8], sweep={"form": one_each})
     assert len(found := warnings_of_columns(unequal)) == 1
-    assert "RFF: 16 columns; Nystroem: 8 columns" in found[0]
+    assert "On eeg Nystroem has 8 and RFF 16;" in found[0]
 
 
 OF_SOURCES = ["lin2023", "munkhoeva2018", "buchel2024", "wacker2022-gaussian", "wacker2022-polynomial",

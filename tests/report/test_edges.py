@@ -56,7 +56,7 @@ def test_a_cell_is_marked_where_more_than_a_fifth_of_its_trials_are_at_an_edge_a
     if mark:
         assert table.records()[0]["RFF"].endswith(mark)
         note = next(note for note in table.notes if note.startswith(mark))
-        assert f"λ = {chosen[0]:g} of RFF on eeg at 1d" in note
+        assert note.endswith(f"λ = {chosen[0]:g} for RFF on eeg.")
 
 
 def test_lambda_0_is_no_edge(tmp_path):
@@ -84,7 +84,7 @@ def test_a_bandwidth_at_the_edge_is_told_of_too(tmp_path):
         each["edges"] = {"gamma": {"gain": 0.02 + each["trial"] / 1000, "standard_error": 0.1}}
     (edge,) = edges.edges(loaded(tmp_path, rows, kernel=kernel))
     assert (edge.tuned, edge.end, edge.at, edge.moves) == ("γ", "largest", 10.0, True)
-    assert edges.listed([edge]).startswith("σ = 0.2236 (γ = 10) of ")  # 1/(2σ²) = γ
+    assert edges.listed([edge])[0].startswith("σ = 0.2236 (γ = 10) for RFF on ")  # 1/(2σ²) = γ
 
 
 def test_a_grid_that_the_paper_prescribes_has_one_note_and_no_marks(tmp_path):
@@ -94,7 +94,7 @@ def test_a_grid_that_the_paper_prescribes_has_one_note_and_no_marks(tmp_path):
     table = make_table(results)
     assert "[edge" not in table.to_text()
     assert [note for note in table.notes if "grid" in note] == [
-        "λ is chosen from the grid that the paper prescribes (0.05, 0.1, 0.5, 1), and lies on its edge in 1 cell."
+        "λ is chosen from the grid that the paper prescribes, 0.05 to 1. It is an end of that grid in 1 cell."
     ]
 
 
@@ -109,7 +109,7 @@ def test_a_claim_that_holds_on_such_cells_says_so(tmp_path):
     assert found
     for each in found:
         assert each.at_edge
-        assert each.evidence.startswith("on the edge of the grid, where the score still moves: λ = 0.001 of ")
+        assert each.evidence.startswith("on the edge of the grid, where the score still moves: λ = 0.001 for ")
     assert f" {len(found)} of those that hold rest on a value at the edge of its grid." in summary_line(comparison)
     assert "[edge]" in to_markdown(comparison)
     times = [each for each in comparison.findings if each.metric == "feature_s"]

@@ -1,6 +1,9 @@
 """Measures of maps: brute force, scipy's, and the rate at which marginals near the normal."""
 
+import ast
 import math
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,12 +11,13 @@ import yaml
 from scipy import linalg, optimize, stats
 from sklearn.base import clone
 
+import rffbench
 from rffbench import RandomFourierFeatures, SRHTFeatures, SurrogateLeverageFeatures
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
 from rffbench.kernels import make_kernel
 from rffbench.trials.measuring import MapOnPoints, Points
-from rffbench.trials.metrics import CURVES, MAP_MEASURES, MEASURES, METRICS, SCORES, TIMES, Metric
+from rffbench.trials.metrics import CURVES, MAP_MEASURES, MEASURES, METRICS, SAID, SCORES, TIMES, Metric
 
 GAMMA = 0.8
 
@@ -239,3 +243,17 @@ def test_kernel_ridge_on_the_points_needs_their_targets():
     X = rows()
     with pytest.raises(ValueError, match="needs their targets"):
         MEASURES["ridge_dimension"](measured(RandomFourierFeatures(8, random_state=0), X))
+
+
+def test_what_a_map_or_solver_here_says_of_itself_reaches_the_row():
+    """A name of METRICS that ``metrics_`` has is in SAID, else the row lacks it without a word."""
+    told = set()
+    package = Path(rffbench.__file__).parent
+    for source in chain.from_iterable(package.glob(f"{part}/**/*.py") for part in ("solvers", "features")):
+        for node in ast.walk(ast.parse(source.read_text())):
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                place = target.value if isinstance(target, ast.Subscript) else target
+                if isinstance(place, ast.Attribute) and place.attr == "metrics_":
+                    told |= {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)} & METRICS.keys()
+    assert {"objective", "choice_fits", "rank"} <= told
+    assert told <= set(SAID)

@@ -33,6 +33,7 @@ COSTS: dict[Cost, str] = {
 }
 NYSTROEM = "nystroem"  # its columns are landmarks, and it has no more of them than there are training rows
 _WORD: dict[Cost, str] = {"fit": "seconds", "memory": "memory"}
+UNIT = "100 % is what 4,096 random Fourier features gain over predicting a constant."
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def _of_shipped(rows: pd.DataFrame) -> Measured:
 def _gain_table(title: str, parts: Sequence[Measured], known: dict[str, Reference], own: str | None = None) -> Table:
     """Each map's gain at each size of the first part: median over datasets, interval, and the probabilities."""
     table = Table(
-        f"{title}: gain over RFF at equal columns, in % of what RFF at 4,096 columns gains over a constant",
+        f"{title}: gain over RFF at equal columns",
         ["columns", "map", "gain, %", "95 %", "better | same | worse", "datasets", "trials", "failures"], stub=2,
     )  # fmt: skip
     for columns in sorted(parts[0].losses["n_features"].unique()):
@@ -188,7 +189,8 @@ def _gain_table(title: str, parts: Sequence[Measured], known: dict[str, Referenc
     if {row[4] for row in table.rows} == {NOT_RUN}:
         _drop(table, table.header[4])
     table.notes = [
-        *_said_once(table, ("dataset", "trial", "failure")),
+        *_said_once(table),
+        UNIT,
         "Median over datasets of the mean over trials, with its interval by a bootstrap over datasets and trials; then "
         "the probabilities that the map is better than RFF, the same to within 1 %, or worse, if there are three "
         "datasets. A failed trial counts as a constant.",
@@ -211,15 +213,21 @@ def _marked(method: str, own: str | None, parts: Sequence[Measured]) -> str:
     return f"{method} *" if method == own and len(parts) > 1 else method
 
 
-def _said_once(table: Table, names: Sequence[str]) -> list[str]:
-    """Take the columns of numbers out of the table in which all rows have the same, and say it in a note."""
-    told = []
-    for name in names:
-        if len(cells := {row[table.header.index(f"{name}s")] for row in table.rows}) == 1:
-            (number,) = cells
-            told.append(f"{number} {name}" + "s" * (number != "1"))
-            _drop(table, f"{name}s")
-    return [f"In every row: {', '.join(told)}."] if told else []
+def _said_once(table: Table) -> list[str]:
+    """Take the columns of numbers out of the table in which all rows have the same, and say it in notes."""
+    told = {}
+    for name in ("datasets", "trials", "failures"):
+        if name not in table.header:
+            continue
+        if len(cells := {row[table.header.index(name)] for row in table.rows}) == 1:
+            (told[name],) = cells
+            _drop(table, name)
+    failures = told.pop("failures", None)
+    counts = [f"{number} {name.removesuffix('s') if number == '1' else name}" for name, number in told.items()]
+    said = [f"In every row: {', '.join(counts)}."] if counts else []
+    if failures is not None:
+        said.append("No trial failed." if failures == "0" else f"Failed trials in every row: {failures}.")
+    return said
 
 
 def _drop(table: Table, name: str) -> None:
@@ -232,12 +240,11 @@ def _without_failures(found: pd.DataFrame, known: dict[str, Reference], label: s
     """The second number: the map's gains without its failed trials, where it has some."""
     rows = gains(found, known, with_failures=False)
     lost = found[found["failed"] & (found["method"] == label)]
-    said = [
-        f"{percent(each.median)} % at {columns} columns"
+    return [
+        f"Without its failed trials {label} gains {percent(each.median)} % at {columns} columns."
         for columns in sorted(lost["n_features"].unique())
         for each in summaries(rows[rows["n_features"] == columns], [label])
     ]
-    return [f"Without its failed trials {label} gains {', '.join(said)}."] if said else []
 
 
 def _without_failures_at_cost(
@@ -252,12 +259,12 @@ def _without_failures_at_cost(
     for of, costs in part.costs.items():
         for columns in (each for each in sorted(sizes) if _has_baseline(costs, each)):
             each = summary_of(label, gains_of(at_cost(left, costs, known, columns).trials, label))
-            said += [f"{percent(each.median)} % at RFF's {_WORD[of]} with {columns} columns"] * each.is_known
+            gain = f"{percent(each.median)} % at RFF's {_WORD[of]} with {columns} columns"
+            said += [f"Without its failed trials {label} gains {gain}."] * each.is_known
     return [
-        "A failed trial counts as a constant, whatever it would have cost. "
-        + (f"Without its failed trials {label} gains {', '.join(said)}." if said else
-           f"Without its failed trials {label} has no gain at any of these costs.")
-    ]  # fmt: skip
+        "A failed trial counts as a constant, whatever it would have cost.",
+        *(said or [f"Without its failed trials {label} has no gain at any of these costs."]),
+    ]
 
 
 def _dataset_table(found: pd.DataFrame, label: str, known: dict[str, Reference]) -> Table:
@@ -396,7 +403,7 @@ def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
     rows = [_data_cells(each, base) for each in found]
     table = Table(f"{results.title}: {metric.label}", header, stub=2, rows=rows)
     table.notes = [
-        *_said_once(table, ("trial", "failure")),
+        *_said_once(table),
         *([f"Differences are to {base}, the best of its sizes."] if base else []),
         *_alike(found, base),
         *_best_of(scored, base),
