@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,27 +55,36 @@ class OfTrials:
 
     count: int
     of: Callable[[NDArray[np.int64]], ArrayLike]
+    _found: dict[bytes, ArrayLike] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def at(self, trials: NDArray[np.int64]) -> Any:
+        """The value that these trials give. It is kept: of few trials there are few draws, and several numbers come
+        from one value."""
+        drawn = trials.tobytes()
+        if drawn not in self._found:
+            self._found[drawn] = self.of(trials)
+        return self._found[drawn]
 
     def then(self, what: Callable[[Any], ArrayLike]) -> OfTrials:
         """What another function makes of the value."""
-        return OfTrials(self.count, lambda trials: what(self.of(trials)))
+        return OfTrials(self.count, lambda trials: what(self.at(trials)))
 
     @property
     def of_all(self) -> Any:
         """The value that all trials give, each once."""
-        return self.of(np.arange(self.count))
+        return self.at(np.arange(self.count))
 
     def drawn(self, draws: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
         """The values that as many trials give, drawn with replacement, that often."""
         chosen = np.sort(rng.integers(self.count, size=(draws, self.count)), axis=1)
         distinct, which = np.unique(chosen, axis=0, return_inverse=True)
-        found = [_row(self.of(trials)) for trials in distinct]
+        found = [_row(self.at(trials)) for trials in distinct]
         return [found[at] for at in which.ravel()]
 
 
 def beside(first: OfTrials, second: OfTrials) -> OfTrials:
     """Two values of the same trials, in a row."""
-    return OfTrials(second.count, lambda trials: [*np.atleast_1d(first.of(trials)), *np.atleast_1d(second.of(trials))])
+    return OfTrials(second.count, lambda trials: [*np.atleast_1d(first.at(trials)), *np.atleast_1d(second.at(trials))])
 
 
 def by_trial(trials: pd.DataFrame, of: str) -> pd.DataFrame:

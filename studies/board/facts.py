@@ -232,10 +232,9 @@ def seconds_of_small() -> float:
 # ---- The page of the board -------------------------------------------------------------------------------------------
 
 
-@cache
 def question(number: int) -> Answer:
     """What the trials say of one of the five questions."""
-    return questions.ASKED[number - 1](board())
+    return questions.answers(board())[number - 1]
 
 
 def gains_for(number: int, view: int = 0) -> dict[str, Summary]:

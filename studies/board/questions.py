@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -207,9 +208,10 @@ def _between_halves(trials: pd.DataFrame, kind: str) -> dict[str, float]:
 ASKED = (equal_seconds, kernel_errors, data_dependent, nystroem, kernels)
 
 
-def answers(board: Board) -> list[Answer]:
-    """All five, in order."""
-    return [each(board) for each in ASKED]
+@cache
+def answers(board: Board) -> tuple[Answer, ...]:
+    """All five, in order; kept, because the board's page and other pages ask for the same."""
+    return tuple(each(board) for each in ASKED)
 
 
 def _moderator(board: Board, measure: str) -> dict[str, pd.Series]:

@@ -75,7 +75,7 @@ class Progress:
         return self.done >= self.planned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Board:
     """The results of the parts that have run, by the config's name, the frozen references, and of board-solvers every
     problem's results."""
