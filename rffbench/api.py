@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
     from rffbench.data import Dataset, Split
     from rffbench.papers import Reference
+    from rffbench.report.compare import Comparison as Compared
     from rffbench.report.frame import Protocols
+    from rffbench.report.statistics import Statistics
     from rffbench.report.text_table import Table
     from rffbench.trials.metrics import Metric
 
@@ -459,24 +461,20 @@ class Results:
         """
         import pandas as pd
 
-        from rffbench.report import compare_folder, compare_methods
+        from rffbench.report import compare_methods, compare_with_reference
         from rffbench.report.compare import NoReference
-        from rffbench.report.writeup import to_json, to_text
+        from rffbench.report.summary import records
 
         try:
-            comparison, statistics = compare_folder(self.folder, tolerance)
+            found = compare_with_reference(self.folder, tolerance)
         except NoReference:
             statistics = compare_methods(self.folder) if tolerance is None else None
             if statistics is None:
                 raise
             none = pd.DataFrame()
-            return Comparison(none, none, none, statistics.pairs, 0, 0, statistics.table().to_text(WIDTH))
-        texts = [to_text(comparison, WIDTH), *([statistics.table().to_text(WIDTH)] if statistics else [])]
-        return Comparison(
-            comparison.cells, comparison.costs, _frame(to_json(comparison)["claims"]),
-            statistics.pairs if statistics else pd.DataFrame(), comparison.outside, comparison.refuted,
-            "\n".join(texts),
-        )  # fmt: skip
+            return Comparison(none, none, none, 0, 0, None, statistics)
+        claims = _frame(records(pd.DataFrame(map(vars, found.findings))))
+        return Comparison(found.cells, found.costs, claims, found.outside, found.refuted, found)
 
     def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0, *, strict: bool = False) -> Difference:
         """What changed from ``other``, older results of the same experiment, to these, cell by cell.
@@ -537,12 +535,13 @@ class Reported:
     numbers: pd.DataFrame
 
 
-@dataclass(frozen=True, repr=False)
 class _Written:
     """A finding with the text that the command line prints."""
 
+    text: str
+
     def __str__(self) -> str:
-        return str(vars(self)["text"])
+        return self.text
 
     __repr__ = __str__
 
@@ -558,16 +557,36 @@ class Comparison(_Written):
     the verdict; ``costs`` the ratios of times and memory; ``claims`` what the paper says in words, each with its
     verdict; all three are empty without a reference. ``methods`` has a row for every two methods, by dataset and over
     all: the mean difference, its interval and p-values. ``outside`` counts the cells out of tolerance, ``refuted`` the
-    claims that don't hold.
+    claims that don't hold. ``methods`` and the text are made when first asked for.
     """
 
     cells: pd.DataFrame
     costs: pd.DataFrame
     claims: pd.DataFrame
-    methods: pd.DataFrame
     outside: int
     refuted: int
-    text: str
+    _found: Compared | None
+    _of_methods: Statistics | None = None
+
+    @cached_property
+    def methods(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return self._statistics.pairs if self._statistics else pd.DataFrame()
+
+    @cached_property
+    def text(self) -> str:  # type: ignore[override]
+        from rffbench.report.writeup import to_text
+
+        of_reference = [to_text(self._found, WIDTH)] if self._found else []
+        of_methods = [self._statistics.table().to_text(WIDTH)] if self._statistics else []
+        return "\n".join([*of_reference, *of_methods])
+
+    @cached_property
+    def _statistics(self) -> Statistics | None:
+        from rffbench.report.statistics import compute_statistics
+
+        return compute_statistics(self._found.results) if self._found else self._of_methods
 
 
 @dataclass(frozen=True, repr=False)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from rffbench.report.statistics import Statistics
 
 __all__ = [
-    "FILES", "Shown", "Table", "compare_folder", "compare_methods", "described", "experiment_folders", "make_table",
-    "make_tables", "redraw", "set_table", "table_files", "up_to_date", "write_comparison", "write_statistics",
-    "write_tables", "written_tables",
+    "FILES", "Shown", "Table", "compare_folder", "compare_methods", "compare_with_reference", "described",
+    "experiment_folders", "make_table", "make_tables", "redraw", "set_table", "table_files", "up_to_date",
+    "write_comparison", "write_statistics", "write_tables", "written_tables",
 ]  # fmt: skip
 
 
@@ -142,13 +142,21 @@ def set_table(table: Table, form: str, columns: int = 2, caption: str | None = N
 
 
 def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[Comparison, Statistics | None]:
-    """One experiment compared with its config's reference, and its methods with each other.
+    """One experiment compared with its config's reference (`compare_with_reference`), and its methods with each
+    other."""
+    from rffbench.report.statistics import compute_statistics
+
+    comparison = compare_with_reference(folder, tolerance)
+    return comparison, compute_statistics(comparison.results)
+
+
+def compare_with_reference(folder: str | Path, tolerance: float | None = None) -> Comparison:
+    """One experiment compared with its config's reference.
 
     For a sweep, the numbers are those of the first protocol, and claims are judged under every protocol. Raises as
     :func:`rffbench.report.compare.compare`.
     """
     from rffbench.report.compare import compare
-    from rffbench.report.statistics import compute_statistics
 
     protocols = load_protocols(folder)
     labels, results = protocols[0]
@@ -158,7 +166,7 @@ def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[
         comparison.missing.append(
             f"Of the sweep, the numbers of its first protocol are compared ({protocol}); claims are judged under each."
         )
-    return comparison, compute_statistics(results)
+    return comparison
 
 
 def write_comparison(comparison: Comparison, statistics: Statistics | None) -> list[Path]:
