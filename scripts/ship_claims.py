@@ -15,11 +15,9 @@ from rffbench.config.loading import load_resolved
 from rffbench.execution.places import experiment_folders
 from rffbench.papers import references, role_of
 from rffbench.papers.table import NOT_MEASURED
-from rffbench.report import compare_folder
 from rffbench.report.cells import CLOSE, REPRODUCED, counted
-from rffbench.report.judge import Finding
 from rffbench.report.site.claims import SHIPPED, Claim, Experiment, write
-from studies.evidence import searches
+from studies.evidence import compared, searches
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,9 +37,10 @@ def experiment(folder: Path) -> Experiment | None:
     known = references().get(str(config.get("reference")))
     if not paper or known is None or role == "gate":
         return None
-    comparison, _ = compare_folder(folder)
-    cells = counted(comparison.cells)
-    judged = [finding for finding in comparison.findings if finding.verdict != NOT_MEASURED]
+    found = compared(folder.name)
+    agree = counted(found["cell"])["verdict"].isin([REPRODUCED, CLOSE]) if "cell" in found else []
+    claims = found["claim"].to_dict("records") if "claim" in found else []
+    judged = [claim for claim in claims if claim["verdict"] != NOT_MEASURED]
     return Experiment(
         name=name,
         title=str(config.get("title") or name),
@@ -49,20 +48,18 @@ def experiment(folder: Path) -> Experiment | None:
         short=known.short,
         citation=references()[paper].citation if paper in references() else known.citation,
         role=str(role),
-        agree=int(cells["verdict"].isin([REPRODUCED, CLOSE]).sum()),
-        compared=len(cells),
-        not_measured=len(comparison.findings) - len(judged),
-        claims=tuple(_claim(finding, Grid(config), known.methods) for finding in judged),
+        agree=int(sum(agree)),
+        compared=len(agree),
+        not_measured=len(claims) - len(judged),
+        claims=tuple(_claim(claim, Grid(config), known.methods) for claim in judged),
     )
 
 
-def _claim(finding: Finding, grid: Grid, names: Mapping[str, Any]) -> Claim:
-    called = [finding.method, names.get(finding.method, "")]  # as the config has it, or as the paper does
+def _claim(found: Mapping[Any, Any], grid: Grid, names: Mapping[str, Any]) -> Claim:
+    called = [found["method"], names.get(found["method"], "")]  # as the config has it, or as the paper does
     features = next((grid.features(label)["name"] for label in called if label in grid.methods), "")
-    return Claim(
-        finding.claim, finding.where, finding.dataset, finding.method, str(features or ""), finding.verdict,
-        finding.verdict_adjusted, finding.evidence,
-    )  # fmt: skip
+    told = {name: found[name] for name in ("claim", "where", "dataset", "method", "verdict", "evidence")}
+    return Claim(**told, features=str(features or ""), together=found["verdict_adjusted"])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rffbench.stats import REGION, calibration, noise
 from studies.board.registered import COLUMNS, CONFIRMATORY
-from studies.board.standing import CALIBRATION, load_board
+from studies.board.standing import CALIBRATION, Board, load_board
 
 SIMULATIONS = 400
 
@@ -49,10 +49,9 @@ def measured(
 
 
 def views(
-    folder: Path, datasets: int | None = None, trials: int | None = None
+    board: Board, datasets: int | None = None, trials: int | None = None
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], float]]:
     """What `measured` finds at equal columns, then at equal seconds."""
-    board = load_board(folder.parent)
     timed = board.at_cost("fit", COLUMNS)
     at_seconds = [("seconds", timed.trials, None)] if timed else []
     for at, rows, count in (("columns", board.at_columns(COLUMNS), datasets), *at_seconds):
@@ -63,7 +62,7 @@ def views(
 def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:
     """How often each verdict is reached, a row for each view and map named beforehand that the results have."""
     rows = []
-    for row, simulated, of_map in views(folder, datasets, trials):
+    for row, simulated, of_map in views(load_board(folder.parent), datasets, trials):
         for kind, width in (("", 0.0), (" with spread", of_map)):
             none, edge, twice = (calibration(simulated, gain, SIMULATIONS, width) for gain in (0.0, REGION, 2 * REGION))
             row |= {f"false better{kind}": none["better"], f"false worse{kind}": none["worse"],

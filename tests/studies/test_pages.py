@@ -1,24 +1,14 @@
 """Pages that are written from results."""
 
-import json
-import lzma
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
 from studies import pages
 from studies.board import facts
-from tests.helpers.places import results_of
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.slow
-def test_every_page_says_what_its_source_and_the_results_say(capsys):
-    assert pages.main(check=True) == 0, capsys.readouterr().out
 
 
 def source(tmp_path, monkeypatch, text):
@@ -56,29 +46,6 @@ def test_a_page_that_differs_is_named_and_then_written(tmp_path, monkeypatch, ca
     assert pages.main(check=True, asked=[path]) == 0
     with pytest.raises(SystemExit, match=r"none\.md is no page's source"):
         pages.main(check=True, asked=[path.with_name("none.md")])
-
-
-@pytest.mark.slow
-def test_what_a_choice_gains_is_what_the_rows_say():
-    """The gain and the ratio of errors of one classification and one regression, by hand from the log."""
-    among = ("RFF", "Nyström", "Laplacian RFF", "Laplacian Nyström")
-    rows: dict = {}
-    with lzma.open(results_of("board-kernels") / "trials.jsonl.xz", "rt") as log:
-        for row in map(json.loads, log):
-            if row["dataset"] in ("eeg", "kin8nm") and row["n_features"] == 512 and row["status"] == "ok":
-                rows[row["dataset"], row["trial"], row["method"]] = row["metrics"]
-    units = pd.read_csv(ROOT / "rffbench/stats/references.csv").set_index("dataset")
-    found = facts.choice(among, 512)
-    for dataset, loss in (("eeg", lambda of: 1 - of["accuracy"] / 100), ("kin8nm", lambda of: of["rmse"] ** 2)):
-        chosen, baseline = [], []
-        for trial in range(5):
-            mine = {method: rows[dataset, trial, method] for method in among}
-            chosen.append(loss(mine[min(mine, key=lambda method: mine[method]["cv_error"])]))
-            baseline.append(loss(mine["RFF"]))
-        gain = (np.mean(baseline) - np.mean(chosen)) / (units["constant"] - units["reference"])[dataset]
-        assert found.gains[dataset] == pytest.approx(gain)
-        ratio = np.mean(chosen) / np.mean(baseline)
-        assert found.errors[dataset] == pytest.approx(ratio if dataset == "eeg" else ratio**0.5)
 
 
 def test_the_choice_that_the_advice_speaks_of_has_every_kernel_with_both_maps():

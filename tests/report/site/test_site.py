@@ -166,17 +166,6 @@ def test_a_map_s_page_has_its_code_and_its_paper_s_claims(folder):
     assert held == {"holds", "does not hold", "not enough evidence"}
 
 
-@pytest.mark.slow
-def test_the_shipped_claims_are_those_of_the_results():
-    """scripts/ship_claims.py was run after the last trials and claims."""
-    from scripts.ship_claims import ROOT, experiments
-
-    shipped = [each for paper in papers() for each in paper.experiments]
-    assert sorted(shipped, key=lambda each: each.name) == sorted(
-        experiments(ROOT / "results"), key=lambda each: each.name
-    ), "run python scripts/ship_claims.py"
-
-
 # ---- Its files of numbers --------------------------------------------------------------------------------------------
 
 

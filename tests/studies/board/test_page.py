@@ -16,9 +16,8 @@ from studies.board.advice import DataClass, advise, classes
 from studies.board.figures import each_map_figure
 from studies.board.page import sections, to_markdown, write_rows
 from studies.board.sessions import with_trials
-from studies.board.standing import Board, load, load_board
+from studies.board.standing import Board, load
 from tests.helpers import report_log as log
-from tests.helpers.places import results_of
 
 DATASETS = ["eeg", "magic04", "phoneme", "spambase"]
 KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
@@ -322,13 +321,6 @@ def test_an_interval_over_datasets_is_over_their_trials_too():
 def test_correlations_need_two_values_of_each():
     assert numbers.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
     assert np.isnan(numbers.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))
-
-
-@pytest.mark.slow
-def test_the_tables_of_the_board_are_those_of_its_results():
-    board = load_board(results_of("board").parent)
-    text = (results_of("board") / "tables.md").read_text(encoding="utf-8")
-    assert text == f"# The board\n\n{to_markdown(sections(board))}", "python -m studies.board"
 
 
 def test_smaller_lambdas_are_compared_with_the_boards_on_the_same_trials(tmp_path):

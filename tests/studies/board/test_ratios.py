@@ -1,16 +1,12 @@
 """The ratio of test errors, the unit that people know."""
 
-import numpy as np
 import pytest
 
-from rffbench.figures import Section
 from rffbench.stats.gain import Reference
-from studies.board.page import to_markdown
 from studies.board.ratios import error_ratios, ratio_table
-from studies.board.standing import Board, load_board
+from studies.board.standing import Board
 from tests.helpers import report_log as log
 from tests.helpers.of_study import of_study
-from tests.helpers.places import results_of
 
 ACCURACY = {"RFF": (80.0, 90.0), "SORF": (85.0, 91.0)}  # of the trials: errors 20 and 10 %, 15 and 9 %
 RMSE = {"RFF": (2.0, 4.0), "SORF": (1.0, 3.0)}
@@ -42,18 +38,3 @@ def test_the_table_has_the_tasks_apart_and_the_better_map_first(board):
     assert (sorf["classification, 512"], sorf["regression, 512"]) == ("0.825", "0.625")
     assert sorf["2,048"] == "–"  # which has not run
     assert "Over 1 classifications, by the error rate, and over 1 regressions" in ratio_table(board).notes[0]
-
-
-@pytest.mark.slow
-def test_the_page_has_the_ratios_of_the_board_s_rows():
-    board = load_board(results_of("board").parent)
-    table = ratio_table(board)
-    assert to_markdown([Section("Beside the gain", tables=[table])]) in (results_of("board") / "tables.md").read_text(
-        encoding="utf-8"
-    )
-    trials = board.scores.trials.query("n_features == 512 and method in ['RFF', 'Nyström RPCholesky']")
-    rmse = trials.pivot(index=["dataset", "trial"], columns="method", values="rmse").dropna()
-    by_dataset = (rmse["Nyström RPCholesky"] / rmse["RFF"]).groupby("dataset").mean()
-    assert len(by_dataset) == 10
-    (row,) = (each for each in table.records() if each["map"].startswith("Nyström RPCholesky"))
-    assert row["regression, 512"] == f"{np.median(by_dataset):.3f}"

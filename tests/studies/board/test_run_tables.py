@@ -2,17 +2,14 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from rffbench.arguments.parameters import TIMES_MEDIAN
 from rffbench.stats.gain import Reference
-from studies.board import calibrate, run_tables
-from studies.board.registered import CONFIRMATORY
+from studies.board import run_tables
 from studies.board.standing import Board
 from tests.helpers import report_log as log
 from tests.helpers.of_study import of_study
-from tests.helpers.places import results_of
 
 LAMBDAS = [1e-9, 1e-6, 1e-3]
 
@@ -62,18 +59,6 @@ def test_what_the_simulation_misses_is_said(board):
     said = "that of SORF is false in 7.0 % where the true gain is 0, and right in 50.0 % where it is 2 %."
     assert run_tables.less_sure(board, ["SORF", "QMC"]).endswith(f".95. In simulated boards {said}")
     assert run_tables.less_sure(board, ["QMC"]) == ""
-
-
-@pytest.mark.slow
-def test_the_calibration_is_of_the_trials_that_are_committed():
-    folder = results_of("board")
-    kept = pd.read_csv(folder / "calibration.csv")
-    now = pd.DataFrame([row for row, _, _ in calibrate.views(folder, 28, 5)])
-    command = "python -m studies.board.calibrate results/board/board 28 5"
-    assert kept["map"].tolist() == now["map"].tolist() == 2 * list(CONFIRMATORY), command
-    assert kept["at"].tolist() == now["at"].tolist() == 6 * ["columns"] + 6 * ["seconds"], command
-    for column in ("datasets", "trials", "noise", "spread"):
-        assert kept[column].tolist() == pytest.approx(now[column].tolist(), abs=6e-4), command
 
 
 def test_every_commit_and_machine_of_a_part_is_named_once(board):
