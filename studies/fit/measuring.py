@@ -175,13 +175,13 @@ def by_command(split: Split, minutes: float, *, best: bool) -> Row:
         model, scores = Path(scratch) / "model", Path(scratch) / "scores.csv"
         asked = ["--target", ",".join(split.table.targets), "--minutes", str(minutes), "--output", str(model)]
         began = time.monotonic()
-        said = _rffbench("fit", str(train), *asked, *["--best"] * best)
+        said = command("fit", str(train), *asked, *["--best"] * best)
         seconds = time.monotonic() - began
         advice = next(line for line in said.splitlines() if line.startswith("Advice: ")).removeprefix("Advice: ")
         title = next(line for line in said.splitlines() if " ± s.e." in line)
         metric = next(name for shown, name in METRICS.items() if f"  {shown} ± s.e." in title)
         if model.is_dir():
-            _rffbench("predict", str(model), str(test), "--output", str(scores))
+            command("predict", str(model), str(test), "--output", str(scores))
             score = scored(split, metric, pd.read_csv(scores, keep_default_na=False))
         else:
             score = constant_score(split, metric)
@@ -191,7 +191,7 @@ def by_command(split: Split, minutes: float, *, best: bool) -> Row:
     }  # fmt: skip
 
 
-def _rffbench(*arguments: str) -> str:
+def command(*arguments: str) -> str:
     """What a command prints; RuntimeError, with its last line, if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "rffbench", *arguments], capture_output=True, text=True, encoding="utf-8", check=False
@@ -247,7 +247,7 @@ def constant_score(split: Split, metric: str) -> float:
 
 def environment() -> Row:
     """The machine, the versions and the commit."""
-    found = json.loads(_rffbench("environment"))
+    found = json.loads(command("environment"))
     done = subprocess.run(
         ["git", "status", "--porcelain", "--", "rffbench", "studies"],
         cwd=ROOT,

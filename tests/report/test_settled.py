@@ -52,18 +52,18 @@ def test_a_drop_of_twice_the_tolerance_is_found_with_the_trials_that_would_settl
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("trials", "noise"), [(3, 1.0), (5, 1.0), (20, 1.0)])
-def test_of_2000_comparisons_of_unchanged_noise_at_most_1_in_20_has_an_alarm(trials, noise):
-    assert alarms(0.0, trials, 2000, noise=noise) <= 0.05
+def test_of_1000_comparisons_of_unchanged_noise_at_most_1_in_20_has_an_alarm(trials, noise):
+    assert alarms(0.0, trials, 1000, noise=noise) <= 0.05
 
 
 @pytest.mark.slow
-def test_of_2000_comparisons_without_pairs_at_most_1_in_20_has_an_alarm():
-    assert alarms(0.0, 5, 2000, paired=False) <= 0.05
+def test_of_1000_comparisons_without_pairs_at_most_1_in_20_has_an_alarm():
+    assert alarms(0.0, 5, 1000, paired=False) <= 0.05
 
 
 @pytest.mark.slow
-def test_of_2000_drops_of_twice_the_tolerance_4_in_5_are_found():
-    assert alarms(2 * TOLERANCE, settling(), 2000) >= 0.8
+def test_of_1000_drops_of_twice_the_tolerance_4_in_5_are_found():
+    assert alarms(2 * TOLERANCE, settling(), 1000) >= 0.8
 
 
 def test_the_trials_that_a_first_comparison_asks_for_are_enough():

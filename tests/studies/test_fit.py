@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from threadpoolctl import threadpool_limits
 
 pytest.importorskip("skrub", reason="pip install 'rffbench[fit]'")
 pytest.importorskip("skops", reason="pip install 'rffbench[fit]'")
 
+from rffbench.cli import cli
 from studies.fit import facts, measuring, rivals
 from studies.fit.facts import Found
 from studies.fit.measuring import PARTS, Split, Study, scored
@@ -51,8 +53,26 @@ def log(folder, rows):
     return Study(folder, (WAVES, RINGS), trials=2)
 
 
+def each_once_in_a_process(start):
+    """In place of ``start``, which gives what a command prints: only the first call of each command has a process of
+    its own, and all later ones are in this one, where everything is imported."""
+    started = set()
+
+    def run(name, *arguments):
+        if name not in started:
+            started.add(name)
+            return start(name, *arguments)
+        done = CliRunner().invoke(cli, [name, *arguments], standalone_mode=False)
+        assert done.exception is None, done.output
+        return done.stdout
+
+    return run
+
+
 @pytest.mark.slow
 def test_all_parts_of_small_tables_are_measured_and_a_second_run_has_nothing_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "command", each_once_in_a_process(measuring.command))
+    monkeypatch.setattr(rivals, "COLUMNS", 64)
     monkeypatch.setattr(rivals, "MOST_GROWN", 0)
     monkeypatch.setattr(rivals, "FOLDS", 2)
     monkeypatch.setattr(rivals, "TREES", {name: Axis(axis.values[:2], axis.factor) for name, axis in TREES.items()})
@@ -154,7 +174,8 @@ def test_whole_numbers_stay_whole_and_do_not_go_below_the_least():
     assert (leaves.beyond(2), leaves.beyond(8)) == (None, 16)
 
 
-def test_a_choice_is_not_left_at_an_end_where_the_score_grows():
+def test_a_choice_is_not_left_at_an_end_where_the_score_grows(monkeypatch):
+    monkeypatch.setattr(rivals, "COLUMNS", 64)
     split = Split.of(WAVES, 0)
     X, y = split.inputs(split.train), split.answers(split.train)
     tuned = rivals.fourier(X, y, "rmse", 0)
