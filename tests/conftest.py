@@ -1,8 +1,10 @@
 """What several test files need: a cache of the data that needs no network, and commands as subprocesses."""
 
+import gc
 import multiprocessing
 import os
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,12 +27,35 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more thr
     threadpool_limits(1)
 
 
+LONGEST = (
+    "studies/board/test_committed.py", "report/site/test_site.py", "report/board/test_entry.py",
+    "studies/test_fit.py", "execution/test_slurm_cluster.py", "execution/test_dask_cluster.py", "test_regression.py",
+    "test_measured_again.py",
+)  # fmt: skip
+"""Files of few tests that take minutes: begun last, they would keep one worker busy while the others have nothing."""
+
+
+def place(of_tests):
+    """Where a file of that many tests comes in the order in which pytest-xdist hands files out: the longest files
+    first, then those of most tests, as it would by itself."""
+    number = {ROOT / "tests" / name: at for at, name in enumerate(LONGEST)}
+    return lambda item: (number.get(item.path, len(number)), -of_tests[item.path])
+
+
+@pytest.hookimpl(trylast=True)  # what -m and -k leave
 def pytest_collection_modifyitems(items):
-    """Without a mirror no test waits for a server, or fails for want of one."""
+    """The longest files first. Without a mirror no test waits for a server, or fails for want of one."""
+    items.sort(key=place(Counter(item.path for item in items)))
     if "RFFBENCH_MIRROR" not in os.environ:
         for item in items:
             if item.get_closest_marker("data"):
                 item.add_marker(pytest.mark.skip(reason="RFFBENCH_MIRROR is not set"))
+
+
+def pytest_collection_finish():
+    """Garbage collections, of which each trial makes one, leave out the libraries and tests that are here by now."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ commands find imported.
 """
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -71,6 +72,8 @@ class CommandServer:
 
 def serve():
     load(PRELOAD)
+    gc.collect()
+    gc.freeze()  # no command's collection looks at the libraries again, or copies the pages that they share
     for line in sys.stdin:
         asked = json.loads(line)
         if isinstance(asked, list):
