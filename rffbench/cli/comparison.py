@@ -89,7 +89,7 @@ def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[s
     echo(statistics.table().to_text(width()))
     with if_writable():
         name_files(write_statistics(statistics, folder))
-    note(f"methods were compared with each other alone: {no_reference}")
+    note("the config names no reference: its methods were compared with each other alone")
     return 0
 
 

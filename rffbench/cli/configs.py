@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import click
 from click.shell_completion import get_completion_class
@@ -31,14 +32,20 @@ def configs(as_json: bool) -> int:
         echo(json.dumps(found, ensure_ascii=False, indent=2))
         return 0
     echo("rffbench run NAME runs a config; times are by a dry run, on two processors.")
-    widest = max(len(row["name"]) for each in found for row in each["configs"])
     for each in found:
+        widest = max(len(row["name"]) for row in each["configs"])
         path = f" (configs/{each['folder']})" if each["folder"] else ""
-        echo(f"\n{each['heading']}{path}\n{each['about']}")
+        echo(f"\n{each['heading']}{path}")
+        echo(textwrap.fill(each["about"], room()))
         for row in each["configs"]:
             takes = duration(row["minutes"] * 60) if row["minutes"] < LONGEST_M else "> 1,000 h"
-            line = f"  {row['name']:<{widest}} {row['trials']:>7,}{takes:>11}  {row['title']}"
-            echo(line if len(line) <= room() else f"{line[: room() - 1]}…")
+            line = f"  {row['name']:<{widest}} {row['trials']:>7,}{takes:>10}  "
+            below = " " * len(line)
+            echo(
+                textwrap.fill(
+                    row["title"], room(), initial_indent=line, subsequent_indent=below, break_on_hyphens=False
+                )
+            )
     return 0
 
 

@@ -4,7 +4,9 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import cell, read_rows
 from rffbench.io.resources import listed_configs, resource_folder, shipped_configs
@@ -67,3 +69,11 @@ def test_the_list_begins_with_what_people_type_first_and_fits_a_terminal(rffbenc
     for name in ("quickstart", "table3", "figure1", "regression"):
         assert f"  {name} " in first
     assert json.loads(rffbench("configs", "--json").stdout) == listed_configs()
+
+
+def test_on_a_terminal_no_line_of_the_list_is_wider_and_every_title_is_whole(monkeypatch):
+    monkeypatch.setattr("rffbench.cli.configs.room", lambda: 80)
+    listed = CliRunner().invoke(cli, ["configs"], catch_exceptions=False).output
+    assert max(map(len, listed.splitlines())) <= 80
+    said = " ".join(listed.split())
+    assert [name for name, (_, row) in LISTED.items() if row["title"] not in said] == []

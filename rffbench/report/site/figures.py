@@ -35,7 +35,7 @@ def strips(standings: Sequence[Standing], baseline: str) -> Markup:
         {"map": each.method, "dataset": name, "ratio": ratio} for each in standings for name, ratio in each.on.items()
     ])  # fmt: skip
     y = alt.Y("map:N", sort=order, title=None)
-    x = alt.X("ratio:Q", scale=_log(dots["ratio"]), title=f"test error over that of {baseline}")
+    x = alt.X("ratio:Q", scale=_log(dots["ratio"], medians["ratio"]), title=f"test error over that of {baseline}")
     color = alt.Color("verdict:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())))
     return _svg(
         alt.Chart(dots).mark_tick(color=TEXT, opacity=0.3, thickness=1.5, size=10, **SILENT).encode(x=x, y=y),
@@ -53,7 +53,7 @@ def by_dataset(rows: Sequence[dict[str, Any]], baseline: str) -> Markup:
     table = pd.DataFrame(list(rows))
     order = [printable(name) for name in table["dataset"]]
     y = alt.Y("dataset:N", sort=order, title=None)
-    x = alt.X("ratio:Q", scale=_log(table["ratio"]), title=f"test error over that of {baseline}")
+    x = alt.X("ratio:Q", scale=_log(table["ratio"], table["ratio"]), title=f"test error over that of {baseline}")
     kinds = {BETTER: COLORS["better"], WORSE: COLORS["worse"], "not told apart": COLORS["same"]}
     color = alt.Color("verdict:N", scale=alt.Scale(domain=list(kinds), range=list(kinds.values())), title="test error")
     return _svg(
@@ -108,10 +108,11 @@ def ranks(means: pd.Series, joined: Sequence[tuple[int, int]]) -> Markup:
     )
 
 
-def _log(values: pd.Series) -> alt.Scale:
-    """A logarithmic axis that holds all but the farthest values."""
-    low, high = float(values.quantile(0.005)), float(values.quantile(0.985))
-    return alt.Scale(type="log", domain=[min(low, 0.9), max(high, 1.1)], nice=False, clamp=False)
+def _log(values: pd.Series, points: pd.Series) -> alt.Scale:
+    """A logarithmic axis that holds all but the farthest values, and every one of the ``points``."""
+    low = min(float(values.quantile(0.005)), float(points.min()) * 0.98, 0.9)
+    high = max(float(values.quantile(0.985)), float(points.max()) * 1.02, 1.1)
+    return alt.Scale(type="log", domain=[low, high], nice=False, clamp=False)
 
 
 def _line(at: float) -> alt.Chart:

@@ -16,11 +16,11 @@ pytest.importorskip("itables", reason="needs the extra report")
 from rffbench.cli import cli
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.report import site as site_module
-from rffbench.report.site import write_site
+from rffbench.report.site import figures, write_site
 from rffbench.report.site.claims import claims_on, papers
 from rffbench.report.site.export import bencheval
 from rffbench.report.site.parts import Part, own_parts
-from rffbench.report.site.standing import ALIKE, BETTER, WORSE, at_columns, told_apart
+from rffbench.report.site.standing import ALIKE, BETTER, WORSE, Standing, at_columns, told_apart
 from tests.helpers import html
 from tests.helpers import pages as pages_of_report
 from tests.helpers import report_log as log
@@ -213,6 +213,20 @@ def own(folder, datasets=("eeg",), methods=("RFF", "QMC"), **changes):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few")
+def test_every_point_of_a_figure_is_between_its_axes():
+    ratios = {f"set {number}": ratio for number, ratio in enumerate([0.05, *[1.0] * 98, 40.0])}
+    rows = [
+        {"dataset": name, "ratio": ratio, "low": 0.9 * ratio, "high": 1.1 * ratio, "verdict": "not told apart"}
+        for name, ratio in ratios.items()
+    ]
+    maps = [Standing(f"map {ratio}", ratio, 0.9 * ratio, 1.1 * ratio, ratios, None) for ratio in (0.05, 1.0, 40.0)]
+    for figure, points in ((figures.by_dataset(rows, "RFF"), len(rows)), (figures.strips(maps, "RFF"), len(maps))):
+        found = re.findall(r'aria-roledescription="point" transform="translate\(([-.\d]+),', figure)
+        places = [float(place) for place in found]
+        assert len(places) == points
+        assert 0 <= min(places) < max(places) <= figures.WIDTH
+
+
 def test_own_results_of_one_dataset_are_shown_and_nothing_is_said_of_others(tmp_path):
     place = own(tmp_path / "mine")
     write_site(tmp_path / "site", [place])
