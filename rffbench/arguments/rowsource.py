@@ -79,6 +79,27 @@ class LazyRows(RowSource):
         return float(getattr(self._X, "seconds", 0.0))
 
 
+class InDouble(RowSource):
+    """The rows X, an array or a row source, in float64; they are converted slice by slice."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, X: Any) -> None:
+        self._X, self.shape = X, X.shape
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return np.asarray(self._X[rows], self.dtype)
+
+    def part(self, rows: slice) -> Any:
+        """Some of the rows, for another process; see `LazyRows`."""
+        return InDouble(part(self._X, rows))
+
+    @property
+    def seconds(self) -> float:
+        """See `LazyRows`."""
+        return float(getattr(self._X, "seconds", 0.0))
+
+
 def float_rows(X: Any) -> RowSource:
     """A row source X (`is_row_source`) with float64 or float32 slices; X itself if it is a `RowSource`."""
     return X if isinstance(X, RowSource) else LazyRows(X)

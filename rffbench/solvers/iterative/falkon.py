@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.arguments.parameters import WrongParameter, check_choice, check_count
-from rffbench.arguments.rowsource import Stopwatch, row_blocks
+from rffbench.arguments.rowsource import InDouble, Stopwatch, row_blocks
 from rffbench.arguments.seeds import RandomState, seed_sequence
 from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES, VERSIONS, Rule, TooFewRows, choose_landmarks, not_positive
@@ -32,6 +32,8 @@ from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, che
 
 Numbers = NDArray[np.float64]
 Preconditioning = Literal["falkon", "krill", "none"]
+SINGLE_ROUNDING = 0.1
+"""The largest rounding of products in float32, in units of the penalty, with which refinement converges."""
 SKETCHED = 2  # rows of KRILL's sketch, in units of the landmarks
 
 
@@ -71,7 +73,7 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
         n, d = X.shape
         count = min(self.n_landmarks, n)
-        needed = self._bytes(count, d, len(problems), np.dtype(X.dtype).itemsize)
+        needed = self._bytes(count, d, len(problems))
         self._check_budget(f"the preconditioner of {count} landmarks", needed["preconditioner"])
         self._check_budget(f"falkon with {count} landmarks and {len(problems)} problems", sum(needed.values()))
         self._learn_gamma(X)
@@ -83,9 +85,11 @@ class _Falkon(Bandwidth, IterativeRidge):
         count = len(self.landmarks_)
         self.timing_["feature_s"] = choosing.seconds
         with Stopwatch() as whitening:
-            transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
+            transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_))
         self.rank_ = len(values)
-        system = FeatureSystem(self._tiles(X, count), problems, transform=transform, counting=self._count)
+        rounding = np.finfo(np.float32).eps * np.sqrt(n / (values[0] * problems.penalties.min()))
+        tiles = self._tiles(X if rounding <= SINGLE_ROUNDING else InDouble(X), count)
+        system = FeatureSystem(tiles, problems, transform=transform, counting=self._count)
         kind: Any = "sketch" if self.preconditioner == "krill" else "none"
         system.begin(kind, SKETCHED * count, sequence)
         if self.preconditioner == "falkon":
@@ -116,28 +120,28 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _map(self, dtype: Any) -> KernelBlocks:
         return KernelBlocks(self.kernel_, self.landmarks_, dtype)
 
-    def _bytes(self, m: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
+    def _bytes(self, m: int, d: int, problems: int) -> dict[str, int]:
         of_sketch = 2 * SKETCHED * m**2 + 3 * m**2 if self.preconditioner == "krill" else 0
         return {
             "preconditioner": 8 * (4 * m**2 + of_sketch),  # K_mm, its eigenvectors, LAPACK's arrays, and T
             "vectors": 8 * problems * (VECTORS + AT_ONCE) * m
-            + AT_ONCE * Tiles.rows_of(m) * (itemsize * (m + problems) + 16 * d),
+            + AT_ONCE * Tiles.rows_of(m) * (8 * (m + problems) + 16 * d),
         }  # fmt: skip
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
         problems = self._problems
-        return sum(self._bytes(min(self.n_landmarks, n), d, problems, 8).values()) + 8 * problems * n
+        return sum(self._bytes(min(self.n_landmarks, n), d, problems).values()) + 8 * problems * n
 
 
-def whitened(K: Numbers, dtype: Any) -> tuple[Numbers, Numbers]:
-    """T (m, r) with TᵀKT = I, and the r positive eigenvalues of K (m, m), where r is the rank of K in the precision of
-    ``dtype``. T are K's eigenvectors, each over the root of its eigenvalue. ValueError, naming the eigenvalue, if K is
-    not positive semi-definite.
+def whitened(K: Numbers) -> tuple[Numbers, Numbers]:
+    """T (m, r) with TᵀKT = I, and the r positive eigenvalues of K (m, m), where r is the rank of K up to rounding. T
+    are K's eigenvectors, each over the root of its eigenvalue. ValueError, naming the eigenvalue, if K is not positive
+    semi-definite.
     """
     m = len(K)
     values, Q = eigh(K)
-    least = m * float(np.finfo(dtype).eps) * max(float(values[-1]), np.finfo(np.float64).tiny)
+    least = m * float(np.finfo(np.float64).eps) * max(float(values[-1]), np.finfo(np.float64).tiny)
     if values[0] < -least:
         raise ValueError(not_positive(float(values[0])))
     kept = values > least
@@ -151,7 +155,7 @@ class FalkonCV(_Falkon, Regressor):
     It is solved in the coordinates α = Tβ, T = QΛ^(−½), K_mm = QΛQᵀ, without the eigenvalues that are 0 up to rounding,
     so K_mm may be singular. This is ridge on the features K_nm·T. If the rows were the landmarks, their Gram matrix
     would be n/m·Λ: this is Falkon's preconditioner, for all folds and λ. Each pass computes the rows' kernel values
-    again, in blocks. Memory is about 4m² numbers.
+    again, in blocks. Memory is about 4m² numbers. Float32 rows are served as by `PCGRidgeCV`.
 
     Parameters
     ----------

@@ -97,6 +97,13 @@ class FeatureSystem(System):
         else:
             self._learn(*self._pass(FirstPass()))
 
+    def with_tiles(self, tiles: Tiles) -> FeatureSystem:
+        """The same equations and preconditioner on other ``tiles``; it takes a pass."""
+        made = FeatureSystem(tiles, self.problems, transform=self.transform, counting=self._count)
+        made._learn(*made._pass(FirstPass()))
+        made.preconditioner = self.preconditioner
+        return made
+
     def _pass(self, work: Work) -> Sums:
         self._count()
         return self.tiles.total(work, self.problems)

@@ -21,7 +21,7 @@ from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.linalg.lapack import eigh
 from rffbench.linalg.threads import side_by_side
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
-from rffbench.solvers.iterative.falkon import whitened
+from rffbench.solvers.iterative.falkon import SINGLE_ROUNDING, whitened
 from rffbench.solvers.iterative.problems import Columns, Problems
 from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_rank
 from rffbench.solvers.iterative.system import System
@@ -118,6 +118,12 @@ class KernelSystem(System):
 
         side_by_side([partial(decompose, fold) for fold in range(self.problems.folds + 1)])
 
+    def with_matrix(self, matrix: Matrix) -> KernelSystem:
+        """The same equations and preconditioner with another ``matrix``."""
+        made = KernelSystem(matrix, self.problems, self._count)
+        made.root, made._spectra = self.root, self._spectra
+        return made
+
     def projected(self, values: Numbers, columns: Columns) -> Numbers:
         """DV, or with an intercept HDV, in place."""
         problems = self.problems
@@ -164,7 +170,7 @@ class KernelSystem(System):
 
 def nystroem_root(kernel: Kernel, X: NDArray, landmarks: Numbers) -> Numbers:
     """F (n, r) with FFᵀ = K_nS·K_SS⁺·K_Sn, where S are the landmarks and r is the rank of K_SS."""
-    transform, _ = whitened(kernel(landmarks, landmarks), np.float64)
+    transform, _ = whitened(kernel(landmarks, landmarks))
     root, X = np.empty((len(X), transform.shape[1])), X.astype(np.float64, copy=False)
     for rows, _, part in Tiles(X, KernelBlocks(kernel, landmarks), len(landmarks)).visit(lambda _, Z: Z @ transform):
         root[rows] = part
@@ -203,7 +209,8 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
             self._check_budget(f"a preconditioner of rank {rank} for {n} rows", needed["preconditioner"])
         self._check_budget(f"pcg on the kernel of {n} rows with {len(problems)} problems", sum(needed.values()))
         self._learn_gamma(X)
-        self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
+        safe = np.finfo(np.float32).eps * np.sqrt(n) <= SINGLE_ROUNDING * problems.penalties.min()
+        self.X_fit_ = np.array(checked_rows(X, slice(0, n)), X.dtype if safe else np.float64, order="C")
         check_squares(self.X_fit_)
         system = KernelSystem(KernelMatrix(self.kernel_, self.X_fit_), problems, self._count)
         if self._kind != "none":
@@ -217,6 +224,11 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
                 system.use(nystroem_root(self.kernel_, self.X_fit_, rows_at(self.X_fit_, index)))
             system.precondition_s = watch.seconds
         return system
+
+    def _in_double(self, system: System, X: Any) -> System:
+        if not isinstance(system, KernelSystem) or self.X_fit_.dtype == np.float64:
+            return system
+        return system.with_matrix(KernelMatrix(self.kernel_, self.X_fit_.astype(np.float64)))
 
     def _not_positive(self, error: NotPositive, problems: Problems) -> str:
         value = error.eigenvalue - float(problems.penalties.min())
@@ -233,11 +245,11 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         return min(n, self.rank or RANK)
 
     def _bytes(self, n: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
-        rank = self._rank(n)
+        rank, copies = self._rank(n), 2 if itemsize == 8 else 4  # those in float64 come on top
         return {
             "preconditioner": 0 if self._kind == "none" else 8 * (2 * n * rank + (self.folds + 4) * rank**2),
             "vectors": 8 * problems * (VECTORS + AT_ONCE) * n + self._residuals_kept(n, problems),
-            "blocks": AT_ONCE * max(itemsize * BLOCK**2, 8 * Tiles.rows_of(n) * n) + 2 * 8 * n * d,
+            "blocks": AT_ONCE * 8 * max(BLOCK**2, Tiles.rows_of(n) * n) + copies * 8 * n * d,
         }
 
     def bytes_to_fit(self, n: int, d: int) -> int:
@@ -252,7 +264,7 @@ class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     Each step computes K again, in blocks, for all folds, λ and targets. The preconditioner is a Nyström approximation
     FFᵀ of K; FᵀF of each fold's rows is decomposed once for all λ (M. Díaz, E. Epperly, Z. Frangella, J. Tropp and
     R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023). Memory is about 2·n·rank
-    numbers, and some vectors (n,) for each fold, λ and target.
+    numbers, and some vectors (n,) for each fold, λ and target. Float32 rows are served as by `PCGRidgeCV`.
 
     Parameters
     ----------

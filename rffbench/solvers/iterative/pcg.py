@@ -63,14 +63,14 @@ class _PCGRidge(IterativeRidge):
     def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> System:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # to refuse before the map is fitted
-            self._check_bytes(X.shape, known, len(problems), X.dtype)
+            self._check_bytes(X.shape, known, len(problems))
         with Stopwatch(X) as fitting:
             if self.features is not None:
                 self._check_budget("fitting the feature map", hook(self.features, "bytes_to_fit"))
                 self.features_ = fitted_map(self.features, X, y, Y)
         self.timing_["feature_s"] = fitting.seconds
         columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
-        self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
+        self._check_bytes(X.shape, columns, len(problems), held_bytes(self._map()))
         tiles = self._tiles(X, columns)
         if isinstance(tiles, SparseTiles) and columns > tiles.n:
             return RowSystem(tiles, problems, self._count)
@@ -88,14 +88,14 @@ class _PCGRidge(IterativeRidge):
     def _rank(self, columns: int) -> int:
         return min(columns if self._kind == "nystroem" else 4 * columns, self.rank or RANK)
 
-    def _check_bytes(self, shape: tuple[int, int], p: int, problems: int, dtype: Any, kept: int = 0) -> None:
-        needed = self._bytes(*shape, p, problems, np.dtype(dtype).itemsize)
+    def _check_bytes(self, shape: tuple[int, int], p: int, problems: int, kept: int = 0) -> None:
+        needed = self._bytes(*shape, p, problems)
         rank = self._rank(p)
         if self._kind != "none":
             self._check_budget(f"a preconditioner of rank {rank} for {p} columns", kept + needed["preconditioner"])
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
-    def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
+    def _bytes(self, n: int, d: int, p: int, problems: int) -> dict[str, int]:
         in_rows = makes_sparse(self.features) and p > n  # see `RowSystem`
         kept = self._residuals_kept(2 * n if in_rows else p, problems)
         if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
@@ -105,9 +105,7 @@ class _PCGRidge(IterativeRidge):
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
             "preconditioner": 8 * of_rank[self._kind],
-            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n)
-            + block * (itemsize * (p + problems) + 16 * d)
-            + kept,
+            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n) + block * (8 * (p + problems) + 16 * d) + kept,
             "map": int(hook(self.features, "bytes_to_map")),
         }
 
@@ -128,6 +126,10 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the preconditioner P; this ratio is about the
     relative error of the learnt function. The residual is computed again at the end; ConvergenceWarning if it is
     larger.
+
+    Steps on float32 rows have products in float32. Their residual is computed in float64, and solved for again until it
+    is small enough (iterative refinement), so it is that of float64 rows. Where float32 is too coarse for the smallest
+    λ, steps are in float64. Predictions for float32 rows are in float32: rounded by about ε·‖β‖.
 
     Parameters
     ----------

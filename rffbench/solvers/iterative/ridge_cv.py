@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.arguments.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
-from rffbench.arguments.rowsource import Stopwatch
+from rffbench.arguments.rowsource import InDouble, Stopwatch
 from rffbench.arguments.seeds import RandomState
 from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.features.hooks import makes_sparse
@@ -23,7 +23,8 @@ from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.linalg.threads import blas_for
 from rffbench.solvers.base import Classifier, LambdaScale, less_origin, mean_test_error, no_singular
 from rffbench.solvers.iterative.blocks import BlockedTiles
-from rffbench.solvers.iterative.budget import Budget, Clock
+from rffbench.solvers.iterative.budget import FEWEST_PASSES, Budget, Clock
+from rffbench.solvers.iterative.features import FeatureSystem
 from rffbench.solvers.iterative.problems import Columns, Problems
 from rffbench.solvers.iterative.system import System
 from rffbench.solvers.iterative.tiles import SparseTiles, Tiles
@@ -42,7 +43,20 @@ Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
 RANK = 1000  # of a preconditioner, by default
 VECTORS = 8  # conjugate gradients hold this many arrays of the size of the right sides
+STALLED = 0.25  # a round of refinement that leaves more of the residual is the last one with products in float32
 SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
+
+
+class Refined(NamedTuple):
+    """The solutions X; the held-out errors (alphas, folds); of each column the relative residual in the norm of the
+    preconditioner, and in the Euclidean one; the number of steps; whether the budget ended them."""
+
+    X: Numbers
+    errors: Numbers
+    left: Numbers
+    plain: Numbers
+    steps: int
+    early: bool
 
 
 class IterativeRidge:
@@ -114,6 +128,14 @@ class IterativeRidge:
         of = SparseTiles if makes_sparse(features) else BlockedTiles if self.blocks else Tiles
         return of(X, features, columns)
 
+    def _in_double(self, system: System, X: Any) -> System:
+        """``system`` with products in float64, if they are in float32, for residuals; else ``system`` itself."""
+        if not isinstance(system, FeatureSystem) or isinstance(system.tiles, SparseTiles):
+            return system
+        if system.tiles.dtype == np.float64:
+            return system
+        return system.with_tiles(self._tiles(InDouble(X), system.tiles.p))
+
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         self.check_parameters()
         check_folds(self.folds, self.alphas, X.shape[0])
@@ -128,60 +150,89 @@ class IterativeRidge:
             self.__dict__.pop(name, None)
         with Stopwatch(X) as whole, no_singular():
             system = self._begin(X, Y, y, problems)
-            self._solve(system, problems, budget, tolerance, elapsed, single=y.ndim == 1 and Y.shape[1] == 1)
+            fewest = self._passes + system.passes_before + FEWEST_PASSES
+            exact = self._in_double(system, X) if fewest <= budget.passes else system
+            self._solve(system, exact, problems, budget, tolerance, elapsed, single=y.ndim == 1 and Y.shape[1] == 1)
         self.timing_["feature_s"] += system.feature_s
         self.timing_["gram_s"] += system.precondition_s
         self.timing_["solve_s"] = max(0.0, whole.seconds - sum(self.timing_.values()))
 
     def _solve(
-        self, system: System, problems: Problems, budget: Budget, tolerance: float, elapsed: Clock, *, single: bool
-    ) -> None:
+        self, system: System, exact: System, problems: Problems, budget: Budget, tolerance: float, elapsed: Clock, *,
+        single: bool,
+    ) -> None:  # fmt: skip
         last = problems.fold == problems.folds
         wanted = np.where(last, tolerance, max(tolerance, CHOOSING))
         history: list[dict[str, Any]] = []
-        stopped = [elapsed.seconds, 0.0]  # when the last step ended, and how long it took
-
-        def after_step(X: Numbers, left: NDArray[np.float64]) -> bool:
-            now = elapsed.seconds
-            stopped[:] = now, now - stopped[0]
-            with elapsed:
-                self._record(system, problems, X[0], left[0], now, history)
-            # The budget includes the last pass, which computes the residual again.
-            return budget.seconds is not None and now + 2 * stopped[1] > budget.seconds
-
-        least = self._passes + system.passes_before
-        try:
-            with blas_for(float(system.right.size) * RANK):
-                found = conjugate_gradients(
-                    system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
-                    precondition=system.precondition, dots=system.dots, after_step=after_step,
-                    reorthogonalize=self.reorthogonalize,
-                )  # fmt: skip
-        except NotPositive as error:
-            raise ValueError(self._not_positive(error, problems)) from error
-        product, errors = system.judge(found.X[0], self.scoring)
-        left, plain = (
-            np.divide(size, whole, out=np.zeros(len(size)), where=whole > 0)
-            for size, whole in zip(system.norms(system.right - product), system.norms(system.right), strict=True)
-        )
+        X, errors, left, plain, steps, early = self._refined(system, exact, problems, wanted, budget, elapsed, history)
         best = int(np.argmin(errors.mean(axis=1))) if problems.folds else 0
         columns = problems.of_all_rows(best)
         relevant = np.append(columns, np.flatnonzero(~last))
         if (left[relevant] > SLACK * wanted[relevant]).any():
-            self._warn(problems, left, wanted, relevant, early=(found.left[0] > wanted).any())
-        coef, intercept = system.solution(found.X[0], columns)
+            self._warn(problems, left, wanted, relevant, early=early)
+        coef, intercept = exact.solution(X, columns)
         intercept = intercept + self._y_origin
         self.coef_ = coef[:, 0] if single else coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
         self.alpha_ = problems.alphas[best]
         self.cv_results_ = cv_results(problems.alphas, errors)
-        self.n_iter_ = max(1, found.steps)
+        self.n_iter_ = max(1, steps)
         self.metrics_ = {
             "model_size": float(len(coef)), "passes": float(self._passes), "residual": float(left[columns].max()),
             "residual_norm": float(plain[columns].max()),
         }  # fmt: skip
         if self.record:
             self.curves_ = {name: [_of(row[name], best) for row in history] for name in (history or [{}])[0]}
+
+    def _refined(
+        self, system: System, exact: System, problems: Problems, wanted: Numbers, budget: Budget, elapsed: Clock,
+        history: list[dict[str, Any]],
+    ) -> Refined:  # fmt: skip
+        """Solve the equations of ``exact`` by conjugate gradients with the products of ``system``. If these are less
+        precise, the residual is computed with those of ``exact``, and solved for in the same way, until it is small
+        enough: iterative refinement. Where ``system`` is too far from ``exact`` for that, ``exact`` goes on alone."""
+        stopped = [elapsed.seconds, 0.0]  # when the last step ended, and how long it took
+
+        def late(now: float) -> bool:  # the budget includes a last pass, which computes the residual again
+            return budget.seconds is not None and now + 2 * stopped[1] > budget.seconds
+
+        def after_step(step: Numbers, part: Numbers) -> bool:
+            now = elapsed.seconds
+            stopped[:] = now, now - stopped[0]
+            with elapsed:
+                self._record(exact, problems, X + step[0], left * part[0], now, history)
+            return late(now)
+
+        rest, X, steps, multiply = exact.right, np.zeros(()), 0, system.multiply
+        left = np.ones(len(problems))
+        while True:
+            least, before = self._passes + system.passes_before, left
+            try:
+                with blas_for(float(rest.size) * RANK):
+                    found = conjugate_gradients(
+                        multiply, rest, tolerance=wanted / np.maximum(left, wanted),
+                        most_steps=max(1, budget.passes - least - 1), precondition=system.precondition,
+                        dots=system.dots, after_step=after_step, reorthogonalize=self.reorthogonalize,
+                    )  # fmt: skip
+            except NotPositive as error:
+                if multiply != exact.multiply:  # rounding in float32 may be the cause
+                    multiply = exact.multiply
+                    continue
+                raise ValueError(self._not_positive(error, problems)) from error
+            X, steps = X + found.X[0], steps + found.steps
+            product, errors = exact.judge(X, self.scoring)
+            rest = exact.right - product
+            left, plain = (
+                np.divide(size, whole, out=np.zeros(len(size)), where=whole > 0)
+                for size, whole in zip(exact.norms(rest), exact.norms(exact.right), strict=True)
+            )
+            early, far = bool((before * found.left[0] > wanted).any()), left > SLACK * wanted
+            spent = late(elapsed.seconds) or self._passes + 2 > budget.passes
+            stalled = (left[far] > STALLED * before[far]).any()
+            if exact is system or early or spent or not far.any() or (stalled and multiply == exact.multiply):
+                return Refined(X, errors, left, plain, steps, early)
+            if stalled:
+                multiply = exact.multiply
 
     def _record(
         self, system: System, problems: Problems, X: Numbers, left: Numbers, now: float, history: list[dict[str, Any]]

@@ -92,7 +92,7 @@ class Negative(Kernel):
 def test_a_matrix_that_is_not_positive_names_the_eigenvalue():
     smallest = np.linalg.eigvalsh(Negative()(X[:50]))[0]
     with pytest.raises(ValueError, match=rf"not positive semi-definite: its smallest eigenvalue is {smallest:.3g}"):
-        whitened(Negative()(X[:50]), np.float64)
+        whitened(Negative()(X[:50]))
     with pytest.raises(ValueError, match="not positive semi-definite: its smallest eigenvalue is -"):
         FalkonCV([1e-3], kernel=Negative(), n_landmarks=50).fit(X, Y)
 

@@ -115,9 +115,9 @@ def test_a_tolerance_beyond_the_precision_is_told_with_the_smallest_that_can_be_
 
 
 def test_what_rounding_keeps_from_converging_is_told():
-    model = PCGRidgeCV([1e-9], features=FEATURES, rank=80, random_state=1)
+    model = PCGRidgeCV([1e-12], features=FEATURES, rank=80, budget={"tolerance": 1e-14}, random_state=1)
     with pytest.warns(ConvergenceWarning, match="rounding prevents a smaller one: take a larger tolerance or lambda"):
-        model.fit(X.astype(np.float32), Y)
+        model.fit(X, Y)
 
 
 def test_a_preconditioner_larger_than_the_memory_is_refused_before_anything_is_read():
