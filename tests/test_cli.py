@@ -1,6 +1,7 @@
 """Every command in a process of its own: what it prints where, what it writes, how it exits."""
 
 import fcntl
+import itertools
 import json
 import os
 import pty
@@ -533,6 +534,23 @@ def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(capsys, monkeypat
     assert capsys.readouterr().err.splitlines() == [
         "tiny: 2 of 1,200 trials, 1 ok, 1 failed",
         "tiny: 1,000 of 1,200 trials, 999 ok, 1 failed, about 2 min left",
+    ]
+
+
+def test_several_runs_of_a_command_are_counted_together(capsys, monkeypatch):
+    now = itertools.count(0.0, 61.0)
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(now))
+    with output.Progress("tiny") as progress:
+        progress.begin(to_come=24, seconds=120.0)
+        progress(12, 48, 12, 0, 60.0)
+        progress(48, 48, 46, 2, 0.0)
+        progress.begin(to_come=0, seconds=None)
+        progress(12, 24, 12, 0, 60.0)
+        progress(24, 24, 24, 0, 0.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "tiny: 12 of 72 trials, 12 ok, 0 failed, about 3 min left",
+        "tiny: 48 of 72 trials, 46 ok, 2 failed, about 2 min left",
+        "tiny: 60 of 72 trials, 58 ok, 2 failed",
     ]
 
 

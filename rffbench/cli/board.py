@@ -9,7 +9,7 @@ import textwrap
 import time
 import warnings
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rffbench.execution import Done
     from rffbench.execution.run import Summary
     from rffbench.report.board.page import Section
+    from rffbench.report.frame import Results
     from rffbench.report.text_table import Table
 
 PAGE = "board.html"
@@ -185,32 +186,39 @@ def _put(
     for said in takes.said(label_of(ref) if ref else ""):
         note(said)
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
-    tell = telling_failures()
-    if ref and ownfile.is_own(ref):
-        _try_twice(experiment, folder, ref, done, tell)
-    if budget:
-        share = takes.of_scores / takes.seconds if takes.seconds else 1.0
-        ends = time.monotonic() + share * budget.seconds_left
-        parts = {name: keys for name, keys in parts_of(experiment, ref).items() if keys - done}
-        summary = _run_in_time(experiment, folder, workers, parts, ends, tell)
-    else:
-        summary = _run(experiment, folder, workers, finished=tell)
-    if not summary.ok:
+    tell, alone = telling_failures(), cost_of(experiment)
+    beside = folder_of(results, alone.name)
+    found: Results | None = None
+    timed: Results | None = None
+    with Progress(experiment.name) as bar:
+        if ref and ownfile.is_own(ref):
+            _try_twice(experiment, folder, ref, done, tell)
+        if budget:
+            share = takes.of_scores / takes.seconds if takes.seconds else 1.0
+            ends = time.monotonic() + share * budget.seconds_left
+            parts = {name: keys for name, keys in parts_of(experiment, ref).items() if keys - done}
+            summary = _run_in_time(experiment, folder, workers, parts, ends, tell, bar, alone.size())
+        else:
+            bar.begin(alone.size(), takes.seconds - takes.of_scores)
+            summary = _run(experiment, folder, workers, finished=tell, bar=bar)
+        if summary.ok:
+            found = load_results(folder) if data else beside_each(load_results(folder))
+        if found and len(found.trials):
+            note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
+            scored = set(zip(*(found.trials[name] for name in ("dataset", "method", "n_features")), strict=True))
+            keys = {spec.key for spec in alone.grid() if spec.cell[:3] in scored}
+            if budget:
+                last = {"seconds and memory of some": keys}
+                of_cost = _run_in_time(alone, beside, workers, last, budget.ends, tell, bar)
+            else:
+                bar.begin()
+                of_cost = _run(alone, beside, workers, keys, tell, bar=bar)
+            timed = load_results(beside) if of_cost.ok else None
+    if not found:
         return finish(folder, summary, None)
-    found = load_results(folder) if data else beside_each(load_results(folder))
     if not len(found.trials):
         say("there is nothing to show yet: RFF has no trial beside those of the map")
         return 1
-    alone = cost_of(experiment)
-    beside = folder_of(results, alone.name)
-    note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
-    scored = set(zip(*(found.trials[name] for name in ("dataset", "method", "n_features")), strict=True))
-    keys = {spec.key for spec in alone.grid() if spec.cell[:3] in scored}
-    if budget:
-        of_cost = _run_in_time(alone, beside, workers, {"seconds and memory of some": keys}, budget.ends, tell)
-    else:
-        of_cost = _run(alone, beside, workers, keys, tell)
-    timed = load_results(beside) if of_cost.ok else None
     label = None if data else label_of(str(ref))
     tables = data_tables(found, timed) if data else map_tables(found, label, timed)
     is_drawn = _write_page(experiment.title, own_sections(tables, found, timed, label), folder / PAGE, output)
@@ -231,11 +239,12 @@ def _put(
 
 
 def _run_in_time(
-    experiment: Experiment, folder: Path, workers: int | None, parts: Mapping[str, Container[str]], ends: float,
-    tell: Done,
+    experiment: Experiment, folder: Path, workers: int | None, parts: Mapping[str, Collection[str]], ends: float,
+    tell: Done, bar: Progress, to_come: int = 0,
 ) -> Summary:  # fmt: skip
     """Run ``parts``, keys of trials by name, one after another until the moment that the time ``ends``, and say which
-    are not done then. The counts are of all trials of the experiment in the log."""
+    are not done then. The counts are of all trials of the experiment in the log. On the ``bar`` are ``to_come`` trials
+    after these."""
     from rffbench.execution.log import latest, read_rows
     from rffbench.execution.run import Summary
     from rffbench.report.board.entry import listed
@@ -244,7 +253,8 @@ def _run_in_time(
     names = list(parts)
     with contextlib.suppress(_TimeIsUp):
         while names:
-            _run(experiment, folder, workers, parts[names[0]], tell, ends)
+            bar.begin(sum(len(parts[name]) for name in names[1:]) + to_come, None)
+            _run(experiment, folder, workers, parts[names[0]], tell, ends, bar)
             del names[0]
     if names:
         note(f"time is up, not done: {listed(names)}; the same command with more --minutes carries on")
@@ -317,9 +327,10 @@ def _check_map(ref: str, anyway: bool, output: _Output) -> None:
 
 def _run(
     experiment: Experiment, folder: Path, workers: int | None, keys: Container[str] | None = None,
-    finished: Done | None = None, ends: float | None = None,
+    finished: Done | None = None, ends: float | None = None, bar: Progress | None = None,
 ) -> Summary:  # fmt: skip
-    """Run an experiment, or the trials with ``keys``; _TimeIsUp where trials are left when the time ``ends``."""
+    """Run an experiment, or the trials with ``keys``, and count them on the ``bar``; _TimeIsUp where trials are left
+    when the time ``ends``."""
     from rffbench.execution.local import local_executor
     from rffbench.execution.run import run_experiment
 
@@ -329,11 +340,10 @@ def _run(
 
     runs_on: Any = local_executor(experiment, workers=workers)
     runs_on.watch = watch
-    with Progress(experiment.name) as progress:
-        return run_experiment(
-            experiment, folder, executor=runs_on, keys=keys, progress=progress,
-            announce=note if progress.shown else None, tell=note, finished=finished,
-        )  # fmt: skip
+    return run_experiment(
+        experiment, folder, executor=runs_on, keys=keys, progress=bar,
+        announce=note if Progress.terminal else None, tell=note, finished=finished,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from operator import add
 from pathlib import Path
 from typing import Any, ClassVar, TextIO
 
@@ -91,7 +92,7 @@ def _beside_bars() -> Iterator[None]:
 
 class Progress:
     """Shows counts of ok and failed trials and the time left on stderr: a bar on a terminal, otherwise one line per
-    minute, for example in the log of a cluster's job."""
+    minute, for example in the log of a cluster's job. A command of several runs has one bar: each must `begin`."""
 
     EVERY_S: ClassVar[float] = 60.0
     terminal: ClassVar[TextIO | None] = None  # the terminal itself, while standard error leads above the bar
@@ -102,6 +103,15 @@ class Progress:
         self.shown = is_terminal(sys.stderr) and not _told(QUIET)
         self._lines = LinesAboveBar(_beside_bars)
         self._told = time.monotonic()
+        self._counts: tuple[int, ...] = (0, 0, 0)
+        self._before: tuple[int, ...] = (0, 0, 0)
+        self._to_come = 0
+        self._later: float | None = 0.0
+
+    def begin(self, to_come: int = 0, seconds: float | None = 0.0) -> None:
+        """A run begins whose counts go on from those of the runs before. After it are ``to_come`` trials, which take
+        about ``seconds``; None where that is not known, and then no time is shown."""
+        self._before, self._to_come, self._later = self._counts, to_come, seconds
 
     def __enter__(self) -> Progress:
         if self.shown:
@@ -109,6 +119,9 @@ class Progress:
         return self
 
     def __call__(self, done: int, total: int, ok: int, failed: int, eta: float | None) -> None:
+        total += self._before[0] + self._to_come
+        self._counts = done, ok, failed = tuple(map(add, self._before, (done, ok, failed)))
+        eta = None if eta is None or self._later is None else eta + self._later
         if not self.shown:
             if done < total and time.monotonic() - self._told >= self.EVERY_S:
                 self._told = time.monotonic()

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rffbench.cli import cli
+from rffbench.cli.output import Progress
 from rffbench.config.loading import experiment_of, load_experiment
 from rffbench.errors import ConfigError
 from rffbench.report.board import entry, own_tables
@@ -131,6 +132,19 @@ def test_where_the_time_is_up_what_is_not_done_is_named_the_rest_is_shown_and_th
     assert "time is up" not in whole.output
     assert "digits" in page(small)
     assert len(rows(small)) == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--minutes", "9")], ids=["whole", "in parts"])
+def test_one_bar_counts_the_trials_of_scores_and_of_seconds(small, monkeypatch, words):
+    (small / "mine.py").write_text(MINE)
+    monkeypatch.setattr(Progress, "EVERY_S", 0.0)  # a line for each trial
+    told = re.findall(r"^(\S+): (\d+) of (\d+) trials", board(*words).output, re.MULTILINE)
+    assert {name for name, _, _ in told} == {"board-mine"}
+    done, total = ([int(line[place]) for line in told] for place in (1, 2))
+    assert done == sorted(done)
+    assert set(total) == {done[-1] + 1}  # of the last trial there is no line
+    assert total[0] > len(rows(small))
 
 
 @pytest.mark.slow
