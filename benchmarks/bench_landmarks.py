@@ -1,5 +1,5 @@
-"""Landmarks: against scikit-learn's Nystroem, alone and with its Ridge, and blocks of kernel values against the product
-and the exponentials that they take."""
+"""Landmarks: against scikit-learn's Nystroem, alone and with its Ridge; centres against its MiniBatchKMeans; and blocks
+of kernel values against the product and the exponentials that they take."""
 
 from __future__ import annotations
 
@@ -7,25 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.measure import compare, extra_memory, result, thread_counts, threads
 from rffbench import NystroemFeatures, StreamedRidge
-from rffbench.features.data_dependent.landmarks import RULES
+from rffbench.features.data_dependent.landmarks import RULES, choose_landmarks
 from rffbench.kernels import make_kernel
 from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.nearest import nearest
 
 SIZES = {"n": 100_000, "d": 20, "m": 2_000}
 BANDWIDTHS = {"n": 9_510, "d": 10, "m": 2_048, "count": 7}  # magic04's training rows
 ALPHA = 1e-3
+CENTRES = [  # n, d, m
+    (20_000, 5, 512), (20_000, 784, 512), (20_000, 20, 2_048), (100_000, 20, 1_024), (200_000, 10, 512),
+]  # fmt: skip
+CENTRES_GOAL, SAME_INERTIA = 3.0, 1.01
 BLOCK_GOAL, RIDGE_GOAL, MAP_GOAL, MEMORY_GOAL = 1.5, 3.0, 1.3, 1 / 3
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Blocks on one thread and on all; the rest on all; several bandwidths on one."""
+    """Blocks and centres on one thread and on all; the rest on all; several bandwidths on one."""
     n, d, m = SIZES["n"] // (20 if quick else 1), SIZES["d"], SIZES["m"] // (8 if quick else 1)
     repeats = 3
     results = []
@@ -34,6 +41,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             results += [
                 _block(d, dtype, count, 3 if quick else 15) for d in (10, 54) for dtype in ("float32", "float64")
             ]
+            results += [each for sizes in CENTRES for each in _centres(*sizes, count, quick)]
     with threads(count):
         results.append(compare(
             f"Ridge on {m:,} landmarks, n={n:,}, d={d}", ridge(n, d, m), peer_ridge(n, d, m), goal=RIDGE_GOAL,
@@ -110,6 +118,42 @@ def _block(d: int, dtype: str, count: int, repeats: int) -> dict[str, Any]:
         f"Gaussian kernel of {n:,} rows and {m:,} points, {label}, 10 times", ours, peer,
         goal=BLOCK_GOAL, bound="at most", repeats=repeats, peer_name="the product and its exponentials",
     )  # fmt: skip
+
+
+def _centres(n: int, d: int, m: int, count: int, quick: bool) -> list[dict[str, Any]]:
+    """Our centres against scikit-learn's, as the rule kmeans calls it, and as it is by default: seconds, and the mean
+    squared distance of all rows to the nearest centre. Rows are of 50 clusters, some wide. By default scikit-learn's
+    may stop early with a larger distance, so its seconds have no goal."""
+    if quick:
+        n, m = n // 20, m // 8
+    rng = np.random.default_rng(0)
+    middles, widths = 2 * rng.normal(size=(50, d)), rng.gamma(2.0, size=(50, 1))
+    of = rng.integers(50, size=n)
+    X, kernel = middles[of] + widths[of] * rng.normal(size=(n, d)), make_kernel("gaussian", 1.0)
+    found: dict[str, NDArray[np.float64]] = {}
+
+    def by_rule(rule: Any) -> Callable[[], object]:
+        return lambda: found.update({rule: choose_landmarks(rule, kernel, X, m, SeedSequence(0)).points})
+
+    def by_default() -> None:
+        found["default"] = MiniBatchKMeans(m, random_state=0).fit(X).cluster_centers_
+
+    def distance(rule: str) -> list[float]:
+        return [float(nearest(X, found[rule])[1].mean())]
+
+    name, ours, results = f"{m:,} centres, n={n:,}, d={d}, {count} thread{'s' * (count > 1)}", by_rule("minibatch"), []
+    for rule, peer, goal, peer_name in (
+        ("kmeans", by_rule("kmeans"), CENTRES_GOAL, "MiniBatchKMeans, two passes"),
+        ("default", by_default, None, "MiniBatchKMeans, its defaults"),
+    ):
+        results += [
+            compare(name, ours, peer, goal=goal, repeats=1 if quick else 3, peer_name=peer_name, warm_up=quick),
+            result(
+                f"Mean squared distance to {name}", distance("minibatch"), distance(rule), goal=SAME_INERTIA,
+                bound="at most", peer_name=peer_name, unit="squared",
+            ),
+        ]  # fmt: skip
+    return results
 
 
 def _rules(n: int, d: int, m: int) -> list[dict[str, Any]]:

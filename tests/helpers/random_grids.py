@@ -27,7 +27,7 @@ KERNELS: tuple[dict[str, Any], ...] = (
 MAPS: dict[str, dict[str, list[Any]]] = {
     "fourier": {"form": ["paired", "offset"]},
     "qmc": {"sequence": ["halton", "sobol"]},
-    "nystroem": {"landmarks": ["uniform", "kmeans", "rpcholesky"]},
+    "nystroem": {"landmarks": ["uniform", "kmeans", "minibatch", "rpcholesky"]},
     "orthogonal": {"signs": ["haar", "qr"]},
     "leverage": {"score_lambda": [0.01, 0.05], "pool": [1, 2]},
     "surrogate-leverage": {"form": ["eq14", "eq12"], "pool": [1, 2]},

@@ -20,6 +20,7 @@ from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.data_dependent.landmarks import (
+    CENTRES,
     RULES,
     VERSIONS,
     Landmarks,
@@ -35,7 +36,7 @@ from rffbench.kernels.own import OwnBlocks, Signature, is_own
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.plugins.parts import MapServes
 
-PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
+PASSES = {"kmeans": 2.0, "minibatch": 1.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
 NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 comes from the kernel
 SINGLE_ERROR = 1e-4  # the largest error of φ(x), as a vector, by single precision; ‖φ(x)‖ ≤ 1
 MARGIN = 4.0  # rows that are no landmarks may have larger errors than landmarks have
@@ -58,14 +59,15 @@ class NystroemFeatures(FeatureMap):
     ----------
     n_components : l, the number of landmarks and of output columns. With fewer training rows, all rows are landmarks
         and the columns beyond them are zero. With more rows, rules other than uniform need l distinct ones.
-    landmarks : uniform, without replacement; kmeans, the centres of k-means; rls, by recursive ridge leverage scores;
-        bless, by leverage scores of falling λ; rpcholesky, randomly pivoted Cholesky; greedy, large residuals. In
-        Python also row numbers (l,) or points (l, d) of your own.
-    kernel : any of `rffbench.kernels`, by its name or as a Kernel; or your own, for every rule but kmeans: a callable
-        of two rows, which may be vectors, texts or other objects, that gives a number, as scikit-learn's Nystroem takes
-        it; a kernel object of `sklearn.gaussian_process.kernels`; or 'precomputed': then X is the matrix of all pairs
-        of rows in ``fit``, (n, n), and in ``transform`` that of the new rows with these, (m, n). A fit with uniform
-        landmarks takes l² values, and m new rows m·l.
+    landmarks : uniform, without replacement; kmeans, centres by scikit-learn's MiniBatchKMeans; minibatch, centres by
+        this package's k-means, as good and several times as fast; rls, by recursive ridge leverage scores; bless, by
+        leverage scores of falling λ; rpcholesky, randomly pivoted Cholesky; greedy, large residuals. In Python also
+        row numbers (l,) or points (l, d) of your own.
+    kernel : any of `rffbench.kernels`, by its name or as a Kernel; or your own, for every rule but kmeans and
+        minibatch: a callable of two rows, which may be vectors, texts or other objects, that gives a number, as
+        scikit-learn's Nystroem takes it; a kernel object of `sklearn.gaussian_process.kernels`; or 'precomputed': then
+        X is the matrix of all pairs of rows in ``fit``, (n, n), and in ``transform`` that of the new rows with these,
+        (m, n). A fit with uniform landmarks takes l² values, and m new rows m·l.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
@@ -241,11 +243,11 @@ def mixed(values: KernelValues, X: Any, buffer: FloatArray) -> FloatArray:
 
 def check_rule(kernel: Any, rule: str) -> None:
     """WrongParameter if the landmarks' ``rule`` needs inputs, which rows of the user's own ``kernel`` may not have."""
-    if is_own(kernel) and rule == "kmeans":
-        others = ", ".join(each for each in RULES if each != "kmeans")
+    if is_own(kernel) and rule in CENTRES:
+        others = ", ".join(each for each in RULES if each not in CENTRES)
         raise WrongParameter(
             "landmarks",
-            f"must be one of {others} with a kernel of your own: centres of k-means are no rows, got kmeans",
+            f"must be one of {others} with a kernel of your own: centres of k-means are no rows, got {rule}",
         )
 
 

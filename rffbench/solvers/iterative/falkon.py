@@ -162,8 +162,8 @@ class FalkonCV(_Falkon, Regressor):
     alphas : the λ > 0 to choose from, or the only one.
     kernel, gamma : as in the feature maps; a kernel of your own as in `NystroemFeatures`.
     n_landmarks : m; all distinct rows, with a warning, if there are fewer.
-    landmarks : the rule that chooses them: 'uniform', 'kmeans', 'rls', 'bless', 'rpcholesky' or 'greedy', as in
-        `NystroemFeatures`.
+    landmarks : the rule that chooses them: 'uniform', 'kmeans', 'minibatch', 'rls', 'bless', 'rpcholesky' or
+        'greedy', as in `NystroemFeatures`.
     preconditioner : 'falkon', 'krill' or 'none'
         'falkon': as above. 'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks (M. Díaz,
         E. Epperly, Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge

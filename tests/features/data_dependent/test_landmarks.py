@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 from rffbench.data import Rows
 from rffbench.features.data_dependent import landmarks
 from rffbench.features.data_dependent.landmarks import (
+    CENTRES,
     RULES,
     choose_landmarks,
     greedily_pivoted,
@@ -40,7 +41,7 @@ def test_every_rule_gives_distinct_landmarks_of_every_kernel(rule, name):
     points, numbers = choose_landmarks(rule, kernel, rows, 40, SeedSequence(1))
     assert points.shape == (40, 3)
     assert len(np.unique(points, axis=0)) == 40
-    if rule == "kmeans":
+    if rule in CENTRES:
         assert numbers is None
     else:
         np.testing.assert_array_equal(rows[numbers], points)
@@ -52,14 +53,15 @@ def test_arrays_csr_matrices_and_streamed_rows_have_the_same_landmarks(rule):
     streamed = Rows(X, np.arange(len(X)), dtype=np.float64)
     np.testing.assert_allclose(choose_landmarks(rule, GAUSSIAN, streamed, 40, SeedSequence(1)).points, expected)
     sparse = choose_landmarks(rule, GAUSSIAN, csr_matrix(X), 40, SeedSequence(1)).points
-    np.testing.assert_allclose(sparse.toarray() if rule != "kmeans" else sparse, expected, atol=1e-8)
+    np.testing.assert_allclose(sparse.toarray() if rule not in CENTRES else sparse, expected, atol=1e-8)
 
 
-def test_centres_of_a_kernel_with_lengths_are_those_of_scaled_rows():
+@pytest.mark.parametrize("rule", CENTRES)
+def test_centres_of_a_kernel_with_lengths_are_those_of_scaled_rows(rule):
     lengths = np.array([0.5, 2.0, 4.0])
     of_lengths = make_kernel("gaussian", 0.1, lengths=lengths.tolist())
-    found = choose_landmarks("kmeans", of_lengths, X, 20, SeedSequence(1)).points
-    plain = choose_landmarks("kmeans", GAUSSIAN, X / lengths, 20, SeedSequence(1)).points
+    found = choose_landmarks(rule, of_lengths, X, 20, SeedSequence(1)).points
+    plain = choose_landmarks(rule, GAUSSIAN, X / lengths, 20, SeedSequence(1)).points
     np.testing.assert_allclose(found, plain * lengths)
 
 
@@ -71,7 +73,7 @@ def test_more_landmarks_than_distinct_rows_are_refused(rule):
         choose_landmarks(rule, GAUSSIAN, rows, 31, SeedSequence(0))
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "kmeans"])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in CENTRES])
 def test_a_kernel_of_low_rank_is_filled_up_with_other_rows(rule):
     line = make_kernel("polynomial").__class__(gamma=1.0, degree=1, c=1.0)  # of rank 4 on these rows
     points = choose_landmarks(rule, line, X, 20, SeedSequence(0)).points
@@ -161,7 +163,7 @@ def test_chosen_landmarks_leave_less_of_rows_with_a_far_cluster():
     found = {
         rule: np.mean([left(GAUSSIAN, rows, choose_landmarks(rule, GAUSSIAN, rows, 40, SeedSequence(seed)).points)
                        for seed in range(3)])
-        for rule in RULES if rule != "kmeans"
+        for rule in RULES if rule not in CENTRES
     }  # fmt: skip
     for rule in ("rls", "bless", "rpcholesky", "greedy"):
         assert found[rule] < found["uniform"] / 5, rule
