@@ -43,6 +43,7 @@ Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
 RANK = 1000  # of a preconditioner, by default
 VECTORS = 8  # conjugate gradients hold this many arrays of the size of the right sides
+ROUND = 1e-3  # of the residual is what a round of refinement leaves: less would be rounding in float32
 STALLED = 0.25  # a round of refinement that leaves more of the residual is the last one with products in float32
 SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
 
@@ -207,10 +208,11 @@ class IterativeRidge:
         left = np.ones(len(problems))
         while True:
             least, before = self._passes + system.passes_before, left
+            target = wanted if multiply == exact.multiply else np.maximum(wanted, ROUND * left)
             try:
                 with blas_for(float(rest.size) * RANK):
                     found = conjugate_gradients(
-                        multiply, rest, tolerance=wanted / np.maximum(left, wanted),
+                        multiply, rest, tolerance=target / np.maximum(left, target),
                         most_steps=max(1, budget.passes - least - 1), precondition=system.precondition,
                         dots=system.dots, after_step=after_step, reorthogonalize=self.reorthogonalize,
                     )  # fmt: skip
@@ -226,7 +228,7 @@ class IterativeRidge:
                 np.divide(size, whole, out=np.zeros(len(size)), where=whole > 0)
                 for size, whole in zip(exact.norms(rest), exact.norms(exact.right), strict=True)
             )
-            early, far = bool((before * found.left[0] > wanted).any()), left > SLACK * wanted
+            early, far = bool((before * found.left[0] > target).any()), left > SLACK * wanted
             spent = late(elapsed.seconds) or self._passes + 2 > budget.passes
             stalled = (left[far] > STALLED * before[far]).any()
             if exact is system or early or spent or not far.any() or (stalled and multiply == exact.multiply):

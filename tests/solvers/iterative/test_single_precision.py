@@ -54,7 +54,7 @@ def test_the_residual_is_as_small_as_in_double_precision(solver, center, alpha):
     (single, found), (double, wanted) = both(lambda: SOLVERS[solver]([alpha], center=center))
     assert single.metrics_["residual"] <= 2e-6
     assert single.metrics_["model_size"] == double.metrics_["model_size"]
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    np.testing.assert_allclose(found, wanted, atol=2e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -69,7 +69,7 @@ def test_the_same_penalty_is_chosen_by_the_same_errors(solver):
 def test_landmarks_of_every_rule_keep_the_rank_of_double_precision(rule):
     (single, found), (double, wanted) = both(lambda: SOLVERS["falkon"]([1e-4], landmarks=rule))
     assert single.rank_ == double.rank_
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    np.testing.assert_allclose(found, wanted, atol=2e-4)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
@@ -79,7 +79,7 @@ def test_tiny_and_huge_rows_and_equal_ones_do_no_harm(solver, scale):
     make = lambda: SOLVERS[solver]([1e-3], gamma=SMOOTH / scale**2)  # noqa: E731
     (single, found), (_, wanted) = both(make, rows, NEW * np.float32(scale))
     assert single.metrics_["residual"] <= 2e-6
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    np.testing.assert_allclose(found, wanted, atol=2e-4)
 
 
 @pytest.mark.parametrize("solver", ["falkon", "kernel"])
