@@ -1,5 +1,5 @@
 """Iterative solvers: from how many columns on pcg is faster than our direct ridge; what one factorisation for
-all λ would save.
+all λ would save; what float32 rows save.
 
 The crossing is on rows of covtype, Gaussian kernel, at one λ and at 8 λ × 5 folds: the direct solve makes ZᵀZ once and
 41 Cholesky factors. Both have the same features, and the predictions' largest difference is in the numbers.
@@ -23,6 +23,7 @@ GAMMA, ALPHAS = 10.0, tuple(10.0**-k for k in range(7, -1, -1))
 COLUMNS = {1024: 3, 2048: 3, 4096: 1, 8192: 1}  # and how often each is timed
 MORE = {16_384: 1}  # at one λ
 ROWS = 30_000
+IN_SINGLE, FASTER = 2048, 1.5  # columns in float32 and in float64, and the goal
 
 
 def run(quick: bool = False) -> Iterator[dict[str, Any]]:
@@ -33,6 +34,7 @@ def run(quick: bool = False) -> Iterator[dict[str, Any]]:
     for alphas, sizes in (((1e-5,), COLUMNS | MORE), (ALPHAS, COLUMNS)):
         for columns, repeats in ({128: 1} if quick else sizes).items():
             yield _crossing(X, y, columns, alphas, repeats)
+    yield _in_single(X, y, 128 if quick else IN_SINGLE, 1 if quick else 3)
 
 
 def _crossing(X: np.ndarray, y: np.ndarray, columns: int, alphas: tuple[float, ...], repeats: int) -> dict[str, Any]:
@@ -47,6 +49,24 @@ def _crossing(X: np.ndarray, y: np.ndarray, columns: int, alphas: tuple[float, .
     outputs = [model.decision_function(X[:2000]) for model in (ours, direct)]
     found |= {"passes": ours.metrics_["passes"], "same_lambda": ours.alpha_ == direct.alpha_}
     return found | {"largest_difference": float(np.abs(outputs[0] - outputs[1]).max())}
+
+
+def _in_single(X: np.ndarray, y: np.ndarray, columns: int, repeats: int) -> dict[str, Any]:
+    """pcg to the default tolerance on float32 rows, against the same rows in float64."""
+    rows = X.astype(np.float32)
+    single, double = (
+        PCGRidgeClassifierCV(
+            [1e-5], features=RandomFourierFeatures(columns, gamma=GAMMA, random_state=0), random_state=0
+        )
+        for _ in range(2)
+    )
+    found = compare(
+        f"pcg in float32, n={len(y):,}, {columns:,} columns", lambda: single.fit(rows, y), lambda: double.fit(X, y),
+        goal=FASTER, repeats=repeats, peer_name="float64", warm_up=False,
+    )  # fmt: skip
+    same = float(np.mean(single.predict(rows[:2000]) == double.predict(X[:2000])))
+    residuals = {f"residual_{each}": model.metrics_["residual"] for each, model in (("32", single), ("64", double))}
+    return found | residuals | {"same_labels": same}
 
 
 def _factorisations(p: int, repeats: int) -> dict[str, Any]:
