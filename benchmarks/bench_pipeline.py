@@ -34,28 +34,38 @@ RIDGE = [
     (50_000, 512, "float64", 1), (50_000, 1024, "float64", 1), (200_000, 512, "float64", 1),
 ]  # fmt: skip
 """Rows, columns, precision, repeats."""
-LOGISTIC = [(10_000, 512, 2, 3), (50_000, 512, 2, 1), (10_000, 512, 10, 1)]
-"""Rows, columns, classes, repeats."""
+LOGISTIC = [
+    (10_000, 512, 2, "float64", 3), (10_000, 512, 2, "float32", 3), (20_000, 512, 2, "float64", 3),
+    (50_000, 512, 2, "float64", 1), (10_000, 512, 10, "float64", 1), (20_000, 512, 10, "float64", 1),
+]  # fmt: skip
+"""Rows, columns, classes, precision, repeats."""
 MEMORY = (50_000, 512)
 
 
 def run(quick: bool = False) -> Iterator[dict[str, Any]]:
-    """Ridge with either map, logistic regression with Fourier features, and the memory of one fit of each."""
+    """Ridge with either map, logistic regression with Fourier features, and the memory of a fit."""
     ridges = [(2_000, 64, "float64", 1), (2_000, 64, "float32", 1)] if quick else RIDGE
-    logistics = [(1_000, 64, 2, 1), (1_000, 64, 10, 1)] if quick else LOGISTIC
+    logistics = [(1_000, 64, 2, "float64", 1), (1_000, 64, 10, "float32", 1)] if quick else LOGISTIC
     with threads(thread_counts()[-1]):
         for map_ in MAPS:
             _load(map_)
             for n, columns, dtype, repeats in ridges:
                 yield _ridge(map_, n, columns, dtype, repeats)
-        for n, columns, classes, repeats in logistics:
-            yield _logistic(n, columns, classes, repeats)
+        for n, columns, classes, dtype, repeats in logistics:
+            yield _logistic(n, columns, classes, dtype, repeats)
     n, columns = (2_000, 64) if quick else MEMORY
     for map_ in MAPS:
         ours, peer = (extra_memory(_ridge_work, side, map_, n, columns) / 1e6 for side in ("ours", "peer"))
         yield result(
             f"memory: ridge, {map_} features, n={n:,}, {columns:,} columns", [ours], [peer], goal=GOALS["memory"],
             bound="at least", peer_name=f"GridSearchCV({MAPS[map_][2]}, Ridge)", unit="MB",
+        )  # fmt: skip
+    for classes in (2, 10):
+        ours, peer = (extra_memory(_logistic_work, side, n, columns, classes) / 1e6 for side in ("ours", "peer"))
+        yield result(
+            f"memory: logistic regression, {classes} classes, n={n:,}, {columns:,} columns", [ours], [peer],
+            goal=GOALS["memory"], bound="at least", unit="MB",
+            peer_name="GridSearchCV(RBFSampler, LogisticRegression)",
         )  # fmt: skip
 
 
@@ -102,20 +112,34 @@ def _ridge(map_: str, n: int, columns: int, dtype: str, repeats: int) -> dict[st
     return found | {"mean_square_error": [float(np.mean((fit().predict(X) - y) ** 2)) for fit in (ours, peer)]}
 
 
-def _logistic(n: int, columns: int, classes: int, repeats: int) -> dict[str, Any]:
-    X, y = _rows(n + TEST_ROWS)
+def _logistic_fits(n: int, columns: int, classes: int, dtype: str = "float64") -> tuple[Any, Any, Any]:
+    """The two models, and the rows and labels of training and of a test."""
+    X, y = _rows(n + TEST_ROWS, dtype)
     labels = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
     features = RandomFourierFeatures(columns, gamma=GAMMA, random_state=SEED)
-    ours = make_pipeline(features, LogisticClassifierCV(LAMBDAS, folds=FOLDS))
+    ours = LogisticClassifierCV(LAMBDAS, folds=FOLDS, features=features)
     pipeline = make_pipeline(
         RBFSampler(n_components=columns, gamma=GAMMA, random_state=SEED), LogisticRegression(max_iter=1000)
     )
     grid = {"logisticregression__C": [1 / (value * n) for value in LAMBDAS]}
     peer = GridSearchCV(pipeline, grid, cv=KFold(FOLDS), scoring="neg_log_loss")
-    what = f"logistic regression, {classes} classes, Fourier features, n={n:,}, {columns:,} columns"
+    return (ours, peer), (X[:n], labels[:n]), (X[n:], labels[n:])
+
+
+def _logistic_work(side: str, n: int, columns: int, classes: int) -> Callable[[], Any]:
+    for model in _logistic_fits(500, 16, classes)[0]:
+        model.fit(*_logistic_fits(500, 16, classes)[1])
+    models, rows, _ = _logistic_fits(n, columns, classes)
+    return lambda: models[side == "peer"].fit(*rows)
+
+
+def _logistic(n: int, columns: int, classes: int, dtype: str, repeats: int) -> dict[str, Any]:
+    models, rows, (X, labels) = _logistic_fits(n, columns, classes, dtype)
+    ours, peer = models
+    what = f"logistic regression, {classes} classes, Fourier features, n={n:,}, {columns:,} columns, {dtype}"
     found = compare(
-        f"{what}; {FOLDS} folds, {len(LAMBDAS)} λ", lambda: ours.fit(X[:n], labels[:n]),
-        lambda: peer.fit(X[:n], labels[:n]), goal=GOALS[classes], repeats=repeats, warm_up=repeats > 1,
+        f"{what}; {FOLDS} folds, {len(LAMBDAS)} λ", lambda: ours.fit(*rows), lambda: peer.fit(*rows),
+        goal=GOALS[classes], repeats=repeats, warm_up=repeats > 1,
         peer_name="GridSearchCV(RBFSampler, LogisticRegression)",
     )  # fmt: skip
-    return found | {"accuracy": [float(np.mean(model.predict(X[n:]) == labels[n:])) for model in (ours, peer)]}
+    return found | {"accuracy": [float(np.mean(model.predict(X) == labels)) for model in models]}

@@ -82,6 +82,11 @@ class FeatureRows:
         return issparse(self._held)
 
     @property
+    def dtype(self) -> np.dtype:
+        """The dtype of Z."""
+        return np.dtype((self._buffer if self._held is None else self._held).dtype)
+
+    @property
     def feature_s(self) -> float:
         return self._mapping.seconds * min(1.0, self.n / max(self._mapped, 1))
 

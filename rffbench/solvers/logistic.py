@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import issparse
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.arguments.parameters import (
@@ -23,8 +22,9 @@ from rffbench.arguments.parameters import (
 )
 from rffbench.arguments.rowsource import Stopwatch
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, held_bytes, mapped, not_finite
+from rffbench.features.base import fitted_map, held_bytes, mapped
 from rffbench.features.hooks import hook, makes_sparse, most_columns
+from rffbench.linalg.quasi_newton import Minima
 from rffbench.linalg.threads import blas_for
 from rffbench.plugins.parts import SolverServes, serves
 from rffbench.solvers.base import (
@@ -34,6 +34,7 @@ from rffbench.solvers.base import (
     read_numbers,
 )
 from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.logistic_fits import Fits, HessianAtZero, LogisticFits
 from rffbench.solvers.ridge.fold_statistics import cv_results, fold_bounds, penalty
 from rffbench.solvers.ridge.settings import check_folds, check_penalties
 from rffbench.solvers.weights import (
@@ -47,16 +48,18 @@ from rffbench.solvers.weights import (
 
 Method = Literal["auto", "held", "streamed"]
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2)
-VECTORS = 24  # L-BFGS holds this many arrays of the size of B: ten pairs, and some to work with
+SMALL = 1 << 23  # bytes: fits are made together while they need less, or an eighth of what Z needs
+ROWS_A_COLUMN = 4  # with fewer, L-BFGS has done before a Hessian is summed and factored
+ANY = 1.0  # of the objective: what a further step of a fold's fit may gain
+PROMISE = 0.01  # of the objective, for each unit of `tolerance`: what a further step of the last fit may yet gain
 
 
-class _Fit(NamedTuple):
-    """B (p, k), with the intercepts in its last row if there are any; the objective; the number of steps."""
+class _Plan(NamedTuple):
+    """Whether Z is held, whether a Hessian is factored, and how many fits are made together."""
 
-    coef: NDArray[np.float64]
-    objective: float
-    steps: int
-    converged: bool
+    hold: bool
+    factored: bool
+    together: int
 
 
 class LogisticClassifierCV(Classifier):
@@ -64,8 +67,13 @@ class LogisticClassifierCV(Classifier):
 
     For two classes loss = log(1 + exp(−y(zᵀB + c))), with y = +1 for the second class, else −1; for more it is that of
     the softmax, −log(exp(zᵀB_y + c_y)/Σ_k exp(zᵀB_k + c_k)). n is Σw, the number of rows without weights, as in
-    scikit-learn's ``LogisticRegression(C=1/(nλ))``. The intercepts c are not penalised. L-BFGS minimises it, with about
-    one pass over the rows per step, for each fold and each λ, from the largest λ down, starting at the last solution.
+    scikit-learn's ``LogisticRegression(C=1/(nλ))``. The intercepts c are not penalised.
+
+    All λ are fitted to all rows, then to the rows of each fold, beginning with the former solutions. L-BFGS makes as
+    many fits together as memory allows, with one pass over Z per step for all of them. What begins its directions is
+    the inverse Hessian at B = 0, v·ZᵀWZ + nλ with v = 1/4 for two classes and (1 − 1/K)/K for K, one Cholesky factor
+    per λ: v = 1/4 bounds every Hessian (Böhning & Lindsay 1988). For more columns than a quarter of the rows, only
+    its diagonal is used.
 
     Parameters
     ----------
@@ -80,8 +88,9 @@ class LogisticClassifierCV(Classifier):
     class_weight : None, 'balanced' or a dictionary from label to weight, as in `StreamedRidgeClassifier`.
     method : 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass, and 'auto' is 'held' if
         ``memory`` allows, else 'streamed'. A CSR matrix without features, and sparse features, are held.
-    tolerance : a fit stops if no entry of the gradient of the objective over n is larger.
-    max_iter : the most steps of a fit; ConvergenceWarning if they do not suffice for the last fit.
+    tolerance : a fit stops if no entry of the gradient of the objective over n is larger; a fit to all rows also
+        needs that its next step promises at most ``tolerance``/100 of the objective.
+    max_iter : the most steps of a fit; ConvergenceWarning if they do not suffice for the chosen λ.
     memory : int or None
         Bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is too little.
 
@@ -92,7 +101,7 @@ class LogisticClassifierCV(Classifier):
     intercept_ : c, a float or (classes,).
     alpha_ : the chosen λ.
     cv_results_ : 'alpha' (a,), 'fold_test_error' (a, folds), the mean held-out losses, 'mean_test_error' (a,).
-    n_iter_ : the steps of the last fit.
+    n_iter_ : the steps of the fit to all rows with the chosen λ.
     features_ : the fitted feature map, if there is one.
     metrics_ : 'model_size', p; 'objective', the minimum over n; 'passes', all passes over the rows.
     timing_ : seconds; 'feature_s' for mapping each row once, 'solve_s' for the rest.
@@ -158,30 +167,33 @@ class LogisticClassifierCV(Classifier):
         self.__dict__.pop("features_", None)  # of an earlier fit
         columns = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if columns is not None:  # to refuse before the map is fitted
-            self._holds(X, columns, Y.shape[1])
+            self._plan(X, columns, Y.shape[1])
         with Stopwatch(X) as fitting:
             if self.features is not None:
                 self.features_ = fitted_map(self.features, X, y, Y)
                 columns = mapped(self.features_, X[0:1]).shape[1]
         with Stopwatch(X) as solving:
-            hold = self._holds(X, columns, Y.shape[1], held_bytes(getattr(self, "features_", None)))
-            rows = self._rows(X, columns, float(self.intercept), hold=hold)
-            targets = (Y > 0).astype(np.float64)
+            plan = self._plan(X, columns, Y.shape[1], held_bytes(getattr(self, "features_", None)))
+            rows = self._rows(X, columns, float(self.intercept), hold=plan.hold)
+            labels = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
+            fits = LogisticFits(rows, labels, weights, Y.shape[1], int(self.intercept))
             with blas_for(rows.n * rows.p * Y.shape[1]):
-                alpha, fold_error = self._chosen(rows, targets, weights, alphas)
-                found = self._minimise(rows, targets, weights, alpha, np.zeros((rows.p, Y.shape[1])))
-        if not found.converged:
+                found, fold_error = self._fitted(fits, alphas, plan)
+        chosen = int(np.argmin(fold_error.mean(axis=1))) if len(alphas) > 1 else 0
+        steps = max(1, int(found.steps[chosen]))
+        if not found.converged[chosen]:
             warnings.warn(
-                f"logistic regression at λ = {alpha:g} has not converged after {found.steps} steps: "
+                f"logistic regression at λ = {alphas[chosen]:g} has not converged after {steps} steps: "
                 f"raise max_iter or tolerance", ConvergenceWarning, stacklevel=3,
             )  # fmt: skip
-        coef, intercept = found.coef[:columns].T, found.coef[columns:].sum(axis=0)
+        B = found.X[chosen].reshape(Y.shape[1], rows.p)
+        coef, intercept = B[:, :columns].copy(), B[:, columns:].sum(axis=1)
         single = Y.shape[1] == 1
         self.coef_, self.intercept_ = (coef[0], float(intercept[0])) if single else (coef, intercept)
-        self.alpha_, self.n_iter_ = alpha, found.steps
+        self.alpha_, self.n_iter_ = alphas[chosen], steps
         self.cv_results_ = cv_results(alphas, fold_error)
         self.metrics_ = {
-            "model_size": float(columns or 0), "objective": found.objective, "passes": float(rows.passes)
+            "model_size": float(columns or 0), "objective": float(found.values[chosen]), "passes": float(rows.passes)
         }  # fmt: skip
         map_s = rows.feature_s
         self.timing_ = {"feature_s": fitting.seconds + map_s, "gram_s": 0.0, "solve_s": solving.seconds - map_s}
@@ -203,70 +215,76 @@ class LogisticClassifierCV(Classifier):
     ) -> dict[str, int]:
         """Bytes by method; the same for both if Z is sparse, with this number of ``entries``."""
         p, block = columns + self.intercept, default_block_rows(columns)
-        always = 8 * (VECTORS * p * k + 8 * n * k) + min(n, block) * 8 * numbers
+        always = LogisticFits.bytes_of_one(p, k) + 8 * (len(self.alphas) * p + 8 * n) * k + min(n, block) * 8 * numbers
         if entries is not None:  # with the constant column, and without
             return dict.fromkeys(("held", "streamed"), always + 2 * (entries + n) * (dtype.itemsize + 8))
         rows = {"held": n, "streamed": min(n, block)}
         return {method: always + dtype.itemsize * p * count for method, count in rows.items()}
 
-    def _holds(self, X: Any, columns: int | None, k: int, kept: int = 0) -> bool:
-        """Whether Z is held; MemoryBudgetError if ``memory`` is too little for ``method``."""
+    def _plan(self, X: Any, columns: int | None, k: int, kept: int = 0) -> _Plan:
+        """What ``memory`` allows; MemoryBudgetError if it is too little for ``method``."""
+        n, p = X.shape[0], int(columns or 0) + self.intercept
         entries = int(X.nnz) if self.features is None and issparse(X) else None
         if makes_sparse(self.features):
-            entries = most_columns(self.features, X.shape[0])
-        needed = self._needed(X.shape[0], read_numbers(X), int(columns or 0), k, X.dtype, entries)
+            entries = most_columns(self.features, n)
+        needed = self._needed(n, read_numbers(X), int(columns or 0), k, X.dtype, entries)
         method = self.method
         if method == "auto":
             method = "held" if self.memory is None or kept + needed["held"] <= self.memory else "streamed"
         if self.memory is not None and kept + needed[method] > self.memory:
-            what = f"logistic regression on {X.shape[0]} rows of {columns} features"
+            what = f"logistic regression on {n} rows of {columns} features"
             raise MemoryBudgetError(what, kept + needed[method], self.memory)
-        return method == "held"
+        spare = np.inf if self.memory is None else self.memory - kept - needed[method]
+        factors = HessianAtZero.bytes_needed(p, len(self.alphas))
+        factored = p * ROWS_A_COLUMN <= n and factors <= spare and (entries is None or p * p <= entries)
+        most = min(spare - factors * factored, max(SMALL, needed[method] // 8))
+        return _Plan(method == "held", factored, 1 + int(most // LogisticFits.bytes_of_one(p, k)))
 
-    def _chosen(
-        self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alphas: list[float]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """The λ with the smallest mean held-out loss, the first of equals, and the losses (alphas, folds).
-
-        Weights of 0 hold out a fold, so that all fits pass over the same rows without copies.
-        """
-        if len(alphas) == 1:
-            return alphas[0], np.empty((1, 0))
-        fold_error = np.empty((len(alphas), self.folds))
-        bounds = fold_bounds(rows.n, self.folds)
-        for fold in range(self.folds):
-            held_out = np.zeros(rows.n, dtype=bool)
-            held_out[bounds[fold] : bounds[fold + 1]] = True
-            if not weights[held_out].any() or not weights[~held_out].any():
+    def _fitted(self, fits: LogisticFits, alphas: list[float], plan: _Plan) -> tuple[Minima, NDArray[np.float64]]:
+        """The fits to all rows, one for each λ, and the losses on the rows that folds hold out, (alphas, folds)."""
+        n, order = fits.rows.n, np.argsort(alphas)[::-1]
+        folds = np.arange(self.folds if len(alphas) > 1 else 0)
+        bounds = np.array(fold_bounds(n, self.folds))
+        for fold in folds:
+            held_out = fits.weights[bounds[fold] : bounds[fold + 1]]
+            if not held_out.any() or held_out.sum() == fits.weights.sum():
                 raise ValueError(
                     f"the rows of fold {fold + 1} of {self.folds}, {bounds[fold]} to {bounds[fold + 1] - 1}, or all "
                     f"others have weight 0, so alpha cannot be chosen by them: leave such rows out, or shuffle the rows"
                 )
-            coef = np.zeros((rows.p, targets.shape[1]))
-            for index in np.argsort(alphas)[::-1]:
-                coef = self._minimise(rows, targets, np.where(held_out, 0.0, weights), alphas[index], coef).coef
-                fold_error[index, fold] = _mean_loss(rows, targets, np.where(held_out, weights, 0.0), coef)[0]
-        return alphas[int(np.argmin(fold_error.mean(axis=1)))], fold_error
+        whole = self._several(fits, alphas, np.arange(len(alphas)), 0, 0)
+        hessian = HessianAtZero(fits, whole.strengths, factored=plan.factored)
+        found = Minima.empty(len(alphas), fits.k * fits.rows.p)
+        for first in range(0, len(order), plan.together):
+            numbers = order[first : first + plan.together]
+            start = np.repeat(found.X[order[max(0, first - 1)]][None], len(numbers), axis=0)
+            found.put(numbers, self._minima(fits, whole.chosen(numbers), start, hessian, PROMISE * self.tolerance))
+        fold_error = np.empty((len(alphas), len(folds)))
+        penalties, held = (each.ravel() for each in np.meshgrid(order, folds, indexing="ij"))
+        for first in range(0, len(penalties), plan.together):
+            numbers, out = penalties[first : first + plan.together], held[first : first + plan.together]
+            some = self._several(fits, alphas, numbers, bounds[out], bounds[out + 1])
+            minima = self._minima(fits, some, found.X[numbers], hessian, ANY)
+            fold_error[numbers, out] = fits.left_out_losses(some, minima.X)
+        return found, fold_error
 
-    def _minimise(
-        self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alpha: float,
-        start: NDArray[np.float64],
-    ) -> _Fit:  # fmt: skip
-        """The minimum over B, starting at ``start`` (p, k)."""
-        total = float(weights.sum())
-        strength = penalty(alpha, total, self.lambda_scale) / total
-        penalised = np.ones((rows.p, 1))
-        penalised[rows.p - bool(self.intercept) :] = 0
+    def _minima(
+        self, rows: LogisticFits, fits: Fits, start: NDArray[np.float64], hessian: HessianAtZero, promise: float
+    ) -> Minima:
+        return rows.minimise(
+            fits, start, hessian, tolerance=self.tolerance, promise=promise, max_iter=self.max_iter
+        )  # fmt: skip
 
-        def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            coef = flat.reshape(start.shape)
-            loss, gradient = _mean_loss(rows, targets, weights, coef)
-            shrunk = strength * penalised * coef
-            return loss + 0.5 * float((shrunk * coef).sum()), (gradient + shrunk).ravel()
-
-        options = {"maxiter": self.max_iter, "gtol": self.tolerance, "ftol": 64 * np.finfo(float).eps, "maxls": 50}
-        found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-        return _Fit(found.x.reshape(start.shape), float(found.fun), max(1, int(found.nit)), found.status == 0)
+    def _several(
+        self, fits: LogisticFits, alphas: list[float], penalties: NDArray[np.int64], first: Any, last: Any
+    ) -> Fits:
+        """Fits with these of the ``alphas``, which leave out the rows first…last−1."""
+        first, last = (np.broadcast_to(each, len(penalties)) for each in (first, last))
+        several = Fits(np.empty(len(penalties)), penalties, first, last)
+        weights = fits.weight(several, left_out=False)
+        pairs = zip(penalties, weights, strict=True)
+        strengths = [penalty(alphas[number], weight, self.lambda_scale) / weight for number, weight in pairs]
+        return several._replace(strengths=np.array(strengths))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """zᵀB + c: (n,) for two classes, the log of the odds of the second; (n, classes) for more."""
@@ -291,36 +309,7 @@ class LogisticClassifierCV(Classifier):
         return out + self.intercept_
 
 
-def _mean_loss(
-    rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], coef: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Σ wᵢ·lossᵢ/Σw of B (p, k), and its gradient (p, k), in one pass; ``targets`` (n, k) are 1 for the row's class."""
-    loss, gradient = 0.0, np.zeros_like(coef)
-    for part, Z, _ in rows.visit(np.arange(rows.n)):
-        T, w, B = targets[part], weights[part], coef.astype(Z.dtype, copy=False)
-        if coef.shape[1] == 1:
-            F = np.asarray(Z @ B, dtype=np.float64)
-            loss += float(w @ (np.logaddexp(0, F[:, 0]) - T[:, 0] * F[:, 0]))
-            P = (w[:, None] * (expit(F) - T)).T
-        else:
-            # One row per class: sums over classes then run along memory, and each number is exponentiated once.
-            P = np.asarray((Z @ B).T if issparse(Z) else B.T @ Z.T, dtype=np.float64)
-            own = T.argmax(axis=1), np.arange(len(T))
-            P -= P.max(axis=0)
-            of_own = P[own]
-            np.exp(P, out=P)
-            total = P.sum(axis=0)
-            loss += float(w @ (np.log(total) - of_own))
-            P *= w / total
-            P[own] -= w
-        gradient += Z.T @ P.T.astype(Z.dtype, copy=False)
-    if not np.isfinite(np.einsum("ij,ij->", gradient, gradient)):
-        raise ValueError(not_finite(rows.features))
-    total_weight = weights.sum()
-    return loss / float(total_weight), gradient / total_weight
-
-
-USUAL = 1700  # multiply-adds of a fit per number in Z; most of the shipped results have half to twice as many
+USUAL = 300  # multiply-adds of a fit per number in Z; most of the shipped results have half to twice as many
 
 
 @serves(

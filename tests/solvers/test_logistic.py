@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -10,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from rffbench import LogisticClassifierCV, RandomFourierFeatures
 from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.features.base import held_bytes
 from rffbench.solvers import make_solver
 from tests.helpers.kernel_rates import ServedRows
 
@@ -60,6 +63,79 @@ def test_a_row_of_weight_w_is_w_rows(y):
     weighted = model.fit(X, y, WEIGHTS).predict_proba(X)
     repeated = model.fit(np.repeat(X, WEIGHTS, axis=0), np.repeat(y, WEIGHTS)).predict_proba(X)
     np.testing.assert_allclose(weighted, repeated, atol=1e-5)
+
+
+def objective(Z, y, alpha, B, c, weights):
+    F = Z @ B.T + c
+    F = F if F.ndim == 2 else np.column_stack([np.zeros(len(F)), F])
+    losses = logsumexp(F, axis=1) - F[np.arange(len(F)), np.searchsorted(np.unique(y), y)]
+    return np.average(losses, weights=weights) + alpha / 2 * np.square(B).sum()
+
+
+UNSCALED = X * [1.0, 1e4, 1e-2, 100.0] + [0, 1e4, 0, 0]
+COLLINEAR = np.hstack([X, X[:, :2] + X[:, 2:], X])
+SEPARABLE = np.where((5 * X).round() @ [1, 2, 3, 4] > 0, "yes", "no")
+ROWS = {  # Z, labels, weights, λ
+    "two classes": (Z, TWO, None, 1e-3), "three classes": (Z, THREE, None, 1e-3), "weights": (Z, THREE, WEIGHTS, 1e-2),
+    "hardly any penalty": (Z, TWO, None, 1e-8), "separable": (X, SEPARABLE, None, 1e-7),
+    "unscaled": (UNSCALED, TWO, None, 1e-3), "unscaled, three": (UNSCALED, THREE, None, 1e-3),
+    "collinear": (COLLINEAR, THREE, None, 1e-9), "few of a class": (X, np.where(X[:, 0] > 2, "yes", "no"), None, 1e-4),
+    "more columns than rows": (np.hstack([Z, np.sin(X @ X[:220].T)]), THREE, None, 1e-2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("case", ROWS)
+def test_the_objective_is_within_a_millionth_of_its_minimum(case, form):
+    Z, y, weights, alpha = ROWS[case]
+    model = LogisticClassifierCV([alpha]).fit(form(Z), y, weights)
+    total = len(y) if weights is None else weights.sum()
+    peer = LogisticRegression(C=1 / (alpha * total), tol=1e-12, max_iter=1000, solver="newton-cholesky")
+    peer.fit(Z, y, sample_weight=weights)
+    coef, intercept = (peer.coef_[0], peer.intercept_[0]) if len(peer.coef_) == 1 else (peer.coef_, peer.intercept_)
+    ours = objective(Z, y, alpha, model.coef_, model.intercept_, weights)
+    assert model.metrics_["objective"] == pytest.approx(ours, rel=1e-9)
+    assert ours <= objective(Z, y, alpha, coef, intercept, weights) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+@pytest.mark.parametrize("columns", [4, 30, 100])
+def test_no_entry_of_the_gradient_exceeds_the_tolerance(y, columns):
+    Z = RandomFourierFeatures(columns, gamma=0.2, random_state=0).fit_transform(X)
+    for tolerance in (1e-3, 1e-6):
+        model = LogisticClassifierCV([1e-4], tolerance=tolerance).fit(Z, y)
+        R = model.predict_proba(Z) - (y[:, None] == model.classes_)
+        R = R[:, 1:] if len(model.classes_) == 2 else R
+        assert np.abs(R.T @ Z / len(Z) + 1e-4 * model.coef_).max() < 1.001 * tolerance
+        assert np.abs(R.mean(axis=0)).max() < 1.001 * tolerance
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+@pytest.mark.parametrize("method", ["held", "streamed"])
+def test_fits_made_together_are_those_made_one_by_one(y, method):
+    one_by_one = LogisticClassifierCV(ALPHAS, features=FEATURES, method=method, tolerance=1e-8)
+    together = clone(one_by_one).fit(X, y)
+    classes = 1 if y is TWO else 3
+    least = one_by_one._needed(240, 4, 30, classes, X.dtype)[method]
+    one_by_one.set_params(memory=least + held_bytes(FEATURES)).fit(X, y)
+    assert one_by_one.metrics_["passes"] > 3 * together.metrics_["passes"]
+    np.testing.assert_allclose(one_by_one.coef_, together.coef_, atol=1e-4)
+    errors = (model.cv_results_["fold_test_error"] for model in (one_by_one, together))
+    np.testing.assert_allclose(*errors, rtol=1e-5)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+def test_a_fold_may_lack_a_class(y):
+    by_class = np.argsort(y)
+    model = LogisticClassifierCV([1e-2, 1.0], features=FEATURES, folds=3).fit(X[by_class], y[by_class])
+    assert np.isfinite(model.cv_results_["fold_test_error"]).all()
+    alone = LogisticClassifierCV([model.alpha_], features=FEATURES).fit(X[by_class], y[by_class])
+    assert model.metrics_["objective"] == pytest.approx(alone.metrics_["objective"], rel=1e-6)
+
+
+def test_float32_rows_have_the_loss_of_float64_rows():
+    single, double = (LogisticClassifierCV([1e-3], features=FEATURES).fit(X.astype(dtype), THREE) for dtype in "fd")
+    assert single.metrics_["objective"] == pytest.approx(double.metrics_["objective"], rel=1e-5)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"yes": 3.0}])
