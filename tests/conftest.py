@@ -28,9 +28,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more thr
 
 
 LONGEST = (
-    "studies/board/test_committed.py", "report/site/test_site.py", "report/board/test_entry.py",
-    "studies/test_fit.py", "execution/test_slurm_cluster.py", "execution/test_dask_cluster.py", "test_regression.py",
-    "test_measured_again.py",
+    "studies/board/test_committed.py", "test_docs.py", "test_regression.py", "test_measured_again.py",
+    "studies/test_fit.py", "execution/test_slurm_cluster.py", "execution/test_dask_cluster.py", "test_package.py",
+    "report/page/test_browser.py", "report/board/test_entry.py",
 )  # fmt: skip
 """Files of few tests that take minutes: begun last, they would keep one worker busy while the others have nothing."""
 
