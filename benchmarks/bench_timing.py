@@ -17,7 +17,7 @@ from rffbench.trials.spec import TrialResult, TrialSpec
 from rffbench.trials.tasks import tasks as tasks_of
 
 COST_GOAL, SMALL_GOAL = 1.5, 3.0
-DATASETS = ("eeg", "magic04", "cod-rna")
+DATASETS = ("eeg", "magic04")
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

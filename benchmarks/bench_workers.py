@@ -1,14 +1,10 @@
-"""Workers: what a second one gains, that they share the data by memory map, and how soon the command answers."""
+"""Workers: what a second one gains, and that they share the data by memory map."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
@@ -37,17 +33,16 @@ methods:
 solver: {{name: ridge, lambda: [1.0e-4, 1.0e-3, 1.0e-2], folds: 5}}
 trials: {trials}
 """
-SCALING_GOAL, HELP_GOAL_S, PRIVATE_GOAL = 1.8, 0.4, 0.1
+SCALING_GOAL, PRIVATE_GOAL = 1.8, 0.1
 MAPPED_ROWS = 500_000
 PATIENCE_S = 120.0  # how long one worker waits for the other
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Scaling from one worker to two, memory of two that read the same data, start-up of ``rffbench --help``."""
+    """Scaling from one worker to two, and memory of two that read the same data."""
     return [
         _scaling(trials=4 if quick else 10, repeats=1 if quick else 3),
         *_memory(MAPPED_ROWS // (10 if quick else 1)),
-        _start_up(repeats=3 if quick else 10),
     ]
 
 
@@ -153,16 +148,3 @@ def _memory_of(file: str | None) -> dict[str, float]:
         elif counted and values[-1] == "kB":
             kinds[name[:-1]] = kinds.get(name[:-1], 0.0) + 1024 * float(values[0])
     return kinds
-
-
-def _start_up(repeats: int) -> dict[str, Any]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    seconds = []
-    for _ in range(repeats + 1):
-        started = perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "rffbench", "--help"], env=environment, check=True, stdout=subprocess.DEVNULL
-        )
-        seconds.append(perf_counter() - started)
-    seconds = seconds[1:]  # the first may have had to compile the sources
-    return single("rffbench --help, in seconds", seconds, median(seconds), goal=HELP_GOAL_S, peer="0.4 s", unit="s")
