@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rffbench.report.board.own_tables import first_tables
 from rffbench.report.frame import load_results
 from rffbench.report.table import make_table
 from tests.helpers.places import results_of
@@ -70,6 +71,12 @@ def test_no_sentence_below_a_table_has_more_than_two_numbers(experiment):
     said = [text for note in make_table(load_results(results_of(experiment))).notes for _, text in sentences(note)]
     assert said
     assert [text for text in said if len(numbers(text)) > MOST_NUMBERS] == []
+
+
+def test_no_sentence_below_the_shipped_tables_of_the_board_has_more_than_two_numbers():
+    said = [text for table in first_tables() for note in table.notes for _, text in sentences(note)]
+    assert said
+    assert [text for text in said if len(numbers(text, evidence=True)) > MOST_NUMBERS] == []
 
 
 @pytest.mark.parametrize("name", ADVICE)

@@ -388,7 +388,7 @@ def _show(results: Path, output: _Output) -> int:
         except RffbenchError as error:
             warnings.warn(f"left out: {error}", LeftOut, stacklevel=1)
     tables = run_tables(found, timed)
-    output.tell(f"The tables above ship with rffbench; those below are of your own run, {folder}.\n")
+    output.tell(f"The tables above ship with rffbench; those below are of the run in {folder}.\n")
     output.show(tables)
     _write_page(found.title, own_sections(tables, found, timed), folder / PAGE, output)
     return 1 if told else 0

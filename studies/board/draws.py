@@ -28,6 +28,6 @@ def in_words(board: Board, these: str = "Both") -> str:
         f"{each.median():.0f} of {name} ({each.min()} to {each.max()})" for name, each in counts.items()
     )
     return (
-        f"{these} draw frequencies with repeats. Of {columns} columns the distinct ones are, in the median over "
-        f"datasets, {said}. A repeat is computed once, which saves seconds and memory."
+        f"{these} draw frequencies with repeats, counted here with {columns} columns. In the median over datasets the "
+        f"distinct ones are {said}. A repeat is computed once, which saves seconds and memory."
     )

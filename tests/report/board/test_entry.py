@@ -647,7 +647,7 @@ def test_your_own_run_of_the_board_is_shown_and_what_cannot_be_read_is_named(boa
     assert done.exception is None, done.output
     assert done.return_value == 1
     assert f"left out: {tmp_path / 'board-seconds' / 'config.yaml'}" in done.output
-    shipped_tables, own = done.output.split("those below are of your own run")
+    shipped_tables, own = done.output.split("those below are of the run in")
     assert shipped_tables.startswith("By data and budget\n")
     assert "gain over RFF at equal columns" in " ".join(own.split())
     assert "These rows ship with rffbench" not in own
