@@ -8,6 +8,8 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent)]
 
+from docutils import nodes  # noqa: E402
+
 import rffbench  # noqa: E402
 
 project = "rffbench"
@@ -20,11 +22,14 @@ html_theme = "furo"
 html_title = f"rffbench {release}"
 html_copy_source = False
 html_show_copyright = False
+html_static_path = ["fold.js", "fold.css"]
+html_js_files, html_css_files = ["fold.js"], ["fold.css"]
 myst_heading_anchors = 3
 default_role = "literal"  # `name` in docstrings
 autodoc_typehints = "none"
 napoleon_use_rtype = False
 
+EVIDENCE = ("board/", "reproduction/", "landmarks", "learners", "performance", "reliability")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((\.\./[^)#\s]+)\)")
 
 
@@ -61,6 +66,23 @@ def escaped(text):
     return "".join(part if i % 2 else re.sub(r"[|*]|(?<=\w)_(?!\w)", r"\\\g<0>", part) for i, part in enumerate(parts))
 
 
+def fold(app, doctree, docname):
+    """A page of evidence begins with an answer and the first section's table or figure; the sections after that are
+    folded, and open by their headings."""
+    if app.builder.format != "html" or not docname.startswith(EVIDENCE):
+        return
+    page = next(doctree.findall(nodes.section))
+    sections = [each for each in page.children if isinstance(each, nodes.section)]
+    for section in sections[1:]:
+        heading, *text = section.children
+        section.children = [_html("<details><summary>"), heading, _html("</summary>"), *text, _html("</details>")]
+
+
+def _html(text):
+    return nodes.raw("", text, format="html")
+
+
 def setup(app):
     app.connect("source-read", lead_outside)
+    app.connect("doctree-resolved", fold)
     app.connect("autodoc-process-docstring", spell_out, priority=100)  # before napoleon

@@ -114,6 +114,12 @@ def test_the_site_builds_without_a_warning_has_every_page_and_asks_nothing_of_th
         text = (tmp_path / f"{page}.html").read_text()
         assert shown in re.sub("<[^>]*>", "", text).replace("[OPTIONS] ", ""), f"{page} says nothing of {shown}"
         assert ".. " not in re.sub("<[^>]*>", "", text), f"{page} shows its markup"
+    for page, sections in (("board/results", ["Which map?"]), ("choose-a-map", ["How many columns?"])):
+        text = (tmp_path / f"{page}.html").read_text()
+        parts = re.findall(r"<section [^>]*>\s*(<details><summary>\s*)?<h2>([^<]*)", text)
+        assert [name for folded, name in parts if not folded][:1] == sections
+        assert sum(bool(folded) for folded, _ in parts) == (len(parts) - 1 if page == "board/results" else 0), page
+        assert text.count("<details>") == text.count("</details>")
     for page in tmp_path.rglob("*.html"):
         assert "mailto:" not in page.read_text(), page.name
         loaded = re.findall(r'<(?:script|img|iframe|source|link)\b[^>]* (?:src|href)="([^"]*)', page.read_text())
@@ -278,6 +284,6 @@ def test_the_readme_s_verdicts_are_those_of_the_results():
     said = " ".join((ROOT / "README.md").read_text().split())
     scores, timed = load_results(results_of("board-small")), load_results(results_of("board-seconds"))
     timed = replace(timed, trials=timed.trials[timed.trials["dataset"].isin(scores.datasets)])
-    assert f" {verdict_of(scores, 'SORF', timed)} This one is SORF's" in said
+    assert f" {verdict_of(scores, 'SORF', timed)} Here the map was SORF." in said
     comparison, _ = compare_folder(results_of("table3"))
     assert f" {summary_line(comparison)} Sixteen" in said
