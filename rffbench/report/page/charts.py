@@ -104,7 +104,9 @@ def card(results: Results, summary: pd.DataFrame) -> str:
         axis = alt.Axis(tickCount=4, format="~s")
         x = alt.X("n_features:Q", title="s", scale=alt.Scale(type="log", nice=False), axis=axis)
     y = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
-    legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=80, symbolLimit=6)
+    longest = max(map(len, methods))
+    beside = 3 if longest <= 14 else 2 if longest <= 22 else 1  # as many names as have room, each whole
+    legend = alt.Legend(title=None, orient="bottom", columns=beside, labelLimit=240 // beside, symbolLimit=6)
     color = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colors), legend=legend)
     drawn = alt.Chart(
         rows[["n_features", "method", "mean"]], width=210, height=110, title=printable(f"{dataset}: {score.label}"),

@@ -19,6 +19,7 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import load_protocols
 from rffbench.report.page import write_page
+from rffbench.report.page.charts import card
 from rffbench.report.page.sheet import sheet_of
 from rffbench.report.record import record
 from rffbench.report.summary import summarise
@@ -325,6 +326,16 @@ def test_a_folder_of_folders_has_an_overview_that_leads_to_each(tmp_path):
     assert [card.one("a").attributes["href"] for card in cards] == ["#results:one", "#results:two"]
     assert all(card.one("img").attributes["src"].startswith("data:image/svg+xml") for card in cards)
     assert all(card.one("p").text for card in cards)
+
+
+@pytest.mark.parametrize("names", [["QMC", "RFF"], ["surrogate-RFF reweighted by leverage", "surrogate-RFF written"]])
+def test_a_card_s_figure_has_the_names_whole(names):
+    config = log.config(methods={name: {"features": "fourier"} for name in names}, n_features=[14, 28], trials=1)
+    results = log.results([("eeg", n, name, 0, {"accuracy": 0.8}) for n in (14, 28) for name in names], config)
+    _, _, drawn = card(results, summarise(results)).partition("base64,")
+    shown = re.findall(r"<text[^>]*>([^<]*)</text>", base64.b64decode(drawn).decode())
+    assert [text for text in shown if "…" in text] == []
+    assert set(names) <= set(shown)
 
 
 @pytest.mark.slow

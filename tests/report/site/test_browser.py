@@ -63,7 +63,9 @@ def test_the_table_of_all_cells_filters_by_choice_and_by_range_and_sorts(chromiu
 
 
 @pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])
-@pytest.mark.parametrize("name", ["index.html", "maps/qmc.html", "datasets/eeg.html", "data.html"])
+@pytest.mark.parametrize(
+    "name", ["index.html", "maps/qmc.html", "datasets/eeg.html", "papers/buchel2024.html", "data.html", "versions.html"]
+)
 def test_it_breaks_no_rule_of_axe_and_is_no_wider_than_the_screen(chromium, folder, context, name):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     page, _ = opened(chromium, folder / name, **{"viewport": {"width": 1280, "height": 900}, **context})
