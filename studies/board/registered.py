@@ -43,7 +43,5 @@ POWER = (
     "may be missed."
 )
 """What the board can see of its moderators."""
-SECOND = {"board-choice": 1820, "board-learners": 345, "board-rare": 350}
-"""The configs of the second edition, and how many trials each has: questions-2.md."""
-ADDED = {"board-landmarks": 798}
-"""The config that was added to it for question 5, which has no analysis yet."""
+SECOND = {"board-choice": 1820, "board-learners": 345, "board-rare": 350, "board-landmarks": 798}
+"""The configs of the second edition, and how many trials each has: questions-2.md. The last was added later."""

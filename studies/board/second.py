@@ -18,13 +18,13 @@ import pandas as pd
 import rffbench
 from rffbench import Results, Table
 from rffbench.stats import BASELINE, CELL, references
-from studies.board import choosing, learners, rare, units
+from studies.board import choosing, landmark_costs, learners, rare, units
 from studies.board.choosing import ALL, LESS, MORE, SAME
 from studies.board.registered import SECOND
 from studies.evidence import folder_of, listed
 
-CHOICE, LEARNERS, RARE = SECOND
-NEEDED = {1: (CHOICE,), 2: (CHOICE, LEARNERS), 3: (RARE,), 4: (CHOICE,)}
+CHOICE, LEARNERS, RARE, LANDMARKS = SECOND
+NEEDED = {1: (CHOICE,), 2: (CHOICE, LEARNERS), 3: (RARE,), 4: (CHOICE,), 5: (LANDMARKS,)}
 """The configs that a question needs all trials of."""
 
 
@@ -41,6 +41,11 @@ class Edition:
 
     def is_finished(self, question: int) -> bool:
         return all(self.done(name) >= SECOND[name] for name in NEEDED[question])
+
+    @property
+    def open(self) -> list[int]:
+        """The questions that are not answered yet."""
+        return [number for number in NEEDED if not self.is_finished(number)]
 
     def waits_for(self, question: int) -> str:
         """The configs of a question that are not finished."""
@@ -99,6 +104,11 @@ class Edition:
         """Question 4: both units on every dataset."""
         return units.both_units(self.results[CHOICE].trials, self.first, references())
 
+    @cached_property
+    def landmarks(self) -> pd.DataFrame:
+        """Question 5: the trials of its config."""
+        return self.results[LANDMARKS].trials
+
     def tables(self, question: int) -> list[Table]:
         """All tables of a finished question, those of 2,048 columns too."""
         if question == 1:
@@ -114,7 +124,10 @@ class Edition:
         if question == 3:
             whole = [rare.measure_table(self.rare, each, size) for size in rare.SIZES for each in rare.MEASURES]
             return [rare.ratio_table(self.rare), rare.order_table(self.rare), *whole]
-        return [units.unit_table(self.units)]
+        if question == 4:
+            return [units.unit_table(self.units)]
+        tables = (landmark_costs.cost_table, landmark_costs.alike_table, landmark_costs.seconds_table)
+        return [table(self.landmarks) for table in tables]
 
 
 def load_edition(folder: Path, first: Path | None = None) -> Edition:
@@ -134,6 +147,11 @@ def said(answers: Mapping[str, str]) -> str:
     else:
         words = ", ".join(f"{answer} in {task}s" for task, answer in answers.items())
     return f"{words[0].upper()}{words[1:]}."
+
+
+def said_of_landmarks(trials: pd.DataFrame) -> str:
+    """The answers of question 5 by hypothesis: "(a) is confirmed, (b) is refuted, (c) is undecided."."""
+    return ", ".join(f"({letter}) is {found}" for letter, found in landmark_costs.answers(trials).items()) + "."
 
 
 def beside_fourier(rows: pd.DataFrame) -> str:

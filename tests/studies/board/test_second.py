@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from rffbench import load
 from rffbench.stats import Reference
 from studies import pages
-from studies.board import choosing, learners, rare, second, units
+from studies.board import choosing, landmark_costs, learners, rare, second, units
 from studies.board.choosing import ALL, CHOICES, KERNELS, MAPS
 from studies.board.registered import CONFIRMATORY
 from tests.helpers.places import results_of
@@ -354,6 +354,83 @@ def test_a_dataset_whose_units_have_different_signs_is_named():
     assert named["QMC"] == "none"  # the same error as RFF: 0 and 1
 
 
+# ---- 5. Landmarks ----------------------------------------------------------------------------------------------------
+
+RULES = [landmark_costs.UNIFORM, *landmark_costs.RULES]
+
+
+def of_landmarks(error=lambda name, size: 0.2, draw=lambda name: 1.0, datasets=range(14), trials=3):
+    """Trials of every rule: the map takes a second beyond the draw, the fit two; more columns take nothing more."""
+    rows = []
+    for number, method, trial in product(datasets, RULES, range(trials)):
+        for size in (512, 1024, 2048, *([3072] if method == landmark_costs.UNIFORM else [])):
+            seconds = 1.0 + (0 if method == landmark_costs.UNIFORM else draw(method))
+            here = CLASSES[0] if number is None else f"eeg-{number}"
+            rows.append({
+                "dataset": here, "n_features": size, "method": method, "trial": trial, "status": "ok",
+                "accuracy": 100 * (1 - error(method, size)), "cv_error": 0.5, "contended": False, "feature_s": seconds,
+                "fit_s": 2.0,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(autouse=True)
+def _cards(monkeypatch):
+    """Datasets that are called eeg-3 are classifications."""
+    known = choosing.load_card
+    monkeypatch.setattr(choosing, "load_card", lambda name: known("eeg" if name.startswith("eeg-") else name))
+
+
+def test_a_point_costs_the_seconds_beyond_uniform_landmarks_over_the_percent_of_error_saved():
+    errors = {landmark_costs.MINIBATCH: 0.15, landmark_costs.PIVOTED: 0.2, landmark_costs.LEVERAGE: 0.19}
+    draws = {landmark_costs.MINIBATCH: 5.0, landmark_costs.LEVERAGE: -0.5}
+    trials = of_landmarks(lambda name, size: errors.get(name, 0.2), lambda name: draws.get(name, 1.0), [0])
+    found = landmark_costs.costs(landmark_costs.means(trials))
+    at = found[found["n_features"] == 512].set_index("method")["cost"].to_dict()
+    assert at[landmark_costs.MINIBATCH] == pytest.approx(5 / 25)  # five seconds for a quarter of the error
+    assert at[landmark_costs.PIVOTED] == at[landmark_costs.MORE_COLUMNS] == float("inf")  # nothing saved
+    assert at[landmark_costs.LEVERAGE] == 0  # less error, and no second more
+
+
+@pytest.mark.parametrize(("draw", "said"), [(0.5, "confirmed"), (2.0, "refuted"), (1.0, "undecided")])
+def test_a_rule_is_cheaper_where_it_is_on_two_thirds_of_the_datasets(draw, said):
+    draws = {landmark_costs.MINIBATCH: draw}
+    trials = of_landmarks(
+        lambda name, size: 0.2 if name == landmark_costs.UNIFORM else 0.1, lambda name: draws.get(name, 1.0)
+    )
+    assert landmark_costs.answers(trials)["a"] == said
+
+
+def test_ten_of_fourteen_are_too_few_and_eleven_suffice():
+    few, enough = (landmark_costs.Cheaper(512, "one", "other", count, 14 - count, 14) for count in (10, 11))
+    assert (few.verdict, enough.verdict) == ("undecided", "confirmed")
+
+
+def test_more_columns_are_cheaper_where_they_save_more_for_their_seconds():
+    def error(name, size):
+        return {2048: 0.2, 3072: 0.1}.get(size, 0.3) if name == landmark_costs.UNIFORM else 0.19
+
+    assert landmark_costs.answers(of_landmarks(error))["b"] == "confirmed"
+    assert landmark_costs.answers(of_landmarks(lambda name, size: 0.1 if name != "Nyström" else 0.2))["b"] == "refuted"
+
+
+@pytest.mark.parametrize(("ratio", "draw", "said"), [
+    (1.0, 0.3, "confirmed"), (1.0, 0.5, "refuted"), (1.05, 0.3, "refuted"), (0.95, 0.3, "undecided"),
+])  # fmt: skip
+def test_our_mini_batches_are_as_good_and_three_times_as_quick(ratio, draw, said):
+    ours = landmark_costs.MINIBATCH
+    trials = of_landmarks(
+        lambda name, size: 0.2 * (ratio if name == ours else 1), lambda name: draw if name == ours else 1.0
+    )
+    assert landmark_costs.answers(trials)["c"] == said
+
+
+def test_seconds_that_other_work_disturbed_are_left_out():
+    trials = of_landmarks()
+    trials.loc[trials["trial"] == 2, ["feature_s", "contended"]] = 1e6, True
+    assert landmark_costs.means(trials)["seconds"].max() == 4.0
+
+
 # ---- The page --------------------------------------------------------------------------------------------------------
 
 
@@ -365,7 +442,7 @@ def finished(monkeypatch):
     errors = random_rare(["w8a", "ijcnn1", "covtype-rare", "satimage-rare", "letter-rare"])
     wide = {name: {method: each for method, each in of.items() if method in RARE} for name, of in errors.items()}
     both = pd.concat([of_rare(errors), of_rare(wide, columns=2048)], ignore_index=True)
-    parts = dict(zip(second.SECOND, (choice, without_map, both), strict=True))
+    parts = dict(zip(second.SECOND, (choice, without_map, both, of_landmarks()), strict=True))
     monkeypatch.setattr(second, "SECOND", {name: len(each) for name, each in parts.items()})
     monkeypatch.setattr(second, "references", lambda: KNOWN)
     results = {name: results_like(each, {"boosted trees": TREES}) for name, each in parts.items()}
@@ -382,20 +459,24 @@ def page(edition):
 
 def test_the_page_of_a_finished_edition_has_all_questions_and_is_short(finished):
     text = page(finished)
-    assert re.findall(r"^## (\d)\.", text, re.MULTILINE) == ["1", "2", "3", "4"]
+    assert re.findall(r"^## (\d)\.", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
     assert "trials of `" not in text
-    assert len(text.splitlines()) <= 150
+    assert "Not answered yet" not in text
+    assert len(text.splitlines()) <= 200  # as that of the first edition
     assert "`choice_fits`" in text
 
 
 def test_a_config_that_is_not_finished_gives_no_number_but_how_far_it_is(finished):
     trials = finished.results[second.CHOICE].trials
     partly = {**finished.results, second.CHOICE: results_like(trials[trials["trial"] < 2])}
-    edition = second.Edition({name: each for name, each in partly.items() if name != second.RARE}, finished.first)
+    edition = second.Edition(
+        {name: each for name, each in partly.items() if name not in (second.RARE, second.LANDMARKS)}, finished.first
+    )
     text = page(edition)
     assert not re.search(r"^## \d\.", text, re.MULTILINE)
     assert "- Question 1 waits for `board-choice`." in text
     assert "- Question 3 waits for `board-rare`." in text
+    assert "## Not answered yet" in text
     assert not re.search(r"\d\.\d{2,3} to|less error|more error|confirmed in|refuted in", text)
 
 
