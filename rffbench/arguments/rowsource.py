@@ -100,6 +100,19 @@ class InDouble(RowSource):
         return float(getattr(self._X, "seconds", 0.0))
 
 
+class FiniteRows(RowSource):
+    """The rows of a row source X; ValueError for a slice that holds NaN or infinity."""
+
+    def __init__(self, X: Any) -> None:
+        self._X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        part = np.asarray(self._X[rows])
+        if not np.isfinite(part).all():
+            raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
+        return part
+
+
 def float_rows(X: Any) -> RowSource:
     """A row source X (`is_row_source`) with float64 or float32 slices; X itself if it is a `RowSource`."""
     return X if isinstance(X, RowSource) else LazyRows(X)

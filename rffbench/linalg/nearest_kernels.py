@@ -9,7 +9,7 @@ LANES = 64  # running minima of a row, each of every 64th number: a compiler mak
 
 @compiled()
 def least_of_rows(T, squares, labels, least):
-    """least[i] ← min_j of T[i, j] + squares[j], and labels[i] ← such a j."""
+    """least[i] ← min_j of T[i, j] + squares[j], and labels[i] ← such a j. Of a row of NaN it is ∞, and any j."""
     n, m = T.shape
     lows, whole = np.empty(LANES, T.dtype), m - m % LANES
     for i in range(n):
@@ -22,7 +22,7 @@ def least_of_rows(T, squares, labels, least):
                 lows[lane] = own if own < lows[lane] else lows[lane]
         at = int(lows.argmin())
         low = lows[at]
-        while at < whole and row[at] + squares[at] != low:
+        while at + LANES < whole and row[at] + squares[at] != low:
             at += LANES
         for j in range(whole, m):
             own = row[j] + squares[j]

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from rffbench.arguments.parameters import checked_labels
-from rffbench.arguments.rowsource import BLOCK_ROWS, float_rows, is_row_source
+from rffbench.arguments.rowsource import BLOCK_ROWS, FiniteRows, float_rows, is_row_source
 from rffbench.kernels.own import is_own
 from rffbench.linalg.centring import origin_of
 
@@ -35,10 +35,7 @@ def read_rows(X: Any) -> NDArray[np.float64]:
 
 def checked_rows(X: Any, rows: slice) -> NDArray:
     """X[rows]; ValueError if X is lazy, and so was not checked before, and these rows hold NaN or infinity."""
-    part = rows_of(X, rows)
-    if is_row_source(X) and not np.isfinite(part).all():
-        raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
-    return part
+    return FiniteRows(X)[rows] if is_row_source(X) else rows_of(X, rows)
 
 
 @contextmanager

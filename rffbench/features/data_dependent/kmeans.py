@@ -55,7 +55,7 @@ def minibatch_centres(
         for rows in blocks():
             _step(in_units(rows, dtype), centres, weights)
         weights *= KEPT
-    return np.asarray(centres * unit + shift, np.float64)
+    return np.asarray(centres.astype(np.float64) * unit + shift, np.float64)
 
 
 def _step(rows: FloatArray, centres: FloatArray, weights: NDArray[np.float64]) -> None:

@@ -18,7 +18,7 @@ from scipy.sparse import issparse, vstack
 
 from rffbench.arguments.arrays import FloatArray
 from rffbench.arguments.parameters import WrongParameter, check_choice
-from rffbench.arguments.rowsource import BLOCK_ROWS, dense_rows, row_blocks
+from rffbench.arguments.rowsource import BLOCK_ROWS, FiniteRows, dense_rows, is_row_source, row_blocks
 from rffbench.arguments.seeds import generator
 from rffbench.features.data_dependent.kmeans import STEP_ROWS, minibatch_centres
 from rffbench.kernels import Kernel
@@ -62,9 +62,10 @@ def choose_landmarks(rule: Rule, kernel: Kernel, X: Any, count: int, sequence: S
     Wojtaszczyk 2013).
 
     If the kernel matrix of the rows has a rank below ``count``, the missing landmarks are drawn uniformly. ValueError
-    if X has fewer distinct rows than ``count``.
+    if X has fewer distinct rows than ``count``, or is a row source and a row that is read holds NaN or infinity.
     """
     check_choice("landmarks", rule, RULES)
+    X = FiniteRows(X) if is_row_source(X) else X
     n, rng = X.shape[0], generator(sequence, "landmarks")
     if count > n:
         raise TooFewRows(count, n)

@@ -52,8 +52,8 @@ class NystroemFeatures(FeatureMap):
 
     Computed in float64. A map that was fitted to float32 rows maps float32 rows in float32 if that is safe, because it
     takes half as long. R⁻¹ may multiply rounding errors by a million, so each fit decides: the errors of φ at 256
-    landmarks, where φ is known exactly, and ε/Rᵢᵢ must be at most 1e-4/4. Then φ(x) differs by at most about 1e-4, as a
-    vector of length 1 or less. The kernel must depend on differences of rows.
+    landmarks, where φ is known exactly, those of kernel values, and ε/Rᵢᵢ must be at most 1e-4/4. Then φ(x) differs by
+    at most about 1e-4, as a vector of length 1 or less. The kernel must depend on differences of rows.
 
     Parameters
     ----------
@@ -164,11 +164,13 @@ class NystroemFeatures(FeatureMap):
         if not self.kernel_.of_differences:
             return None
         root = self.root_.astype(np.float32, order="F")
-        single = KernelValues(KernelBlocks(self.kernel_, self.points_, np.float32), root)
+        blocks = KernelBlocks(self.kernel_, self.points_, np.float32)
+        single = KernelValues(blocks, root)
         probes = np.arange(self.rank_)[:: -(-self.rank_ // PROBES)]
         found = mixed(single, self.points_[probes], np.empty((len(probes), self.rank_), np.float32))
         error = np.linalg.norm(found - self.root_[probes], axis=1).max()  # φ of landmark i is R's row i
-        error = max(error, np.finfo(np.float32).eps / self.root_.diagonal().min())
+        # At a landmark itself a rounded distance below 0 becomes 0, so the errors of rows near it do not show.
+        error = max(error, blocks.rounding, np.finfo(np.float32).eps / self.root_.diagonal().min())
         return single if MARGIN * error <= SINGLE_ERROR else None
 
     def _validated_rows(self, X: Any, *, reset: bool) -> Any:

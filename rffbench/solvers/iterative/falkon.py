@@ -87,7 +87,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         with Stopwatch() as whitening:
             transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_))
         self.rank_ = len(values)
-        rounding = np.finfo(np.float32).eps * np.sqrt(n / (values[0] * problems.penalties.min()))
+        rounding = np.finfo(np.float32).eps * np.sqrt(n / (values.min(initial=np.inf) * problems.penalties.min()))
         tiles = self._tiles(X if rounding <= SINGLE_ROUNDING else InDouble(X), count)
         system = FeatureSystem(tiles, problems, transform=transform, counting=self._count)
         kind: Any = "sketch" if self.preconditioner == "krill" else "none"

@@ -221,7 +221,8 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
                 else:
                     pivoted = greedily_pivoted if self._kind == "greedy" else randomly_pivoted
                     index = pivoted(self.kernel_, self.X_fit_, rank, rng)
-                system.use(nystroem_root(self.kernel_, self.X_fit_, rows_at(self.X_fit_, index)))
+                if len(index):  # else K is 0
+                    system.use(nystroem_root(self.kernel_, self.X_fit_, rows_at(self.X_fit_, index)))
             system.precondition_s = watch.seconds
         return system
 

@@ -60,6 +60,12 @@ class Refined(NamedTuple):
     early: bool
 
 
+def power_of_two(V: Numbers) -> Numbers:
+    """Of each column of V (n, t) a power of 2, (t,), above its numbers by a factor of 2 at most; of zeros, 1. Divided
+    by it, a column is in the range of float32, with the same digits."""
+    return np.ldexp(1.0, np.frexp(np.abs(V).max(axis=0, initial=0))[1])
+
+
 class IterativeRidge:
     """Base of the estimators. A subclass implements ``_begin``, which makes the `System`, and ``_map``, the map to the
     columns of ``coef_``."""
@@ -201,18 +207,19 @@ class IterativeRidge:
             now = elapsed.seconds
             stopped[:] = now, now - stopped[0]
             with elapsed:
-                self._record(exact, problems, X + step[0], left * part[0], now, history)
+                self._record(exact, problems, X + scale * step[0], left * part[0], now, history)
             return late(now)
 
         rest, X, steps, multiply = exact.right, np.zeros(()), 0, system.multiply
         left = np.ones(len(problems))
         while True:
             least, before = self._passes + system.passes_before, left
+            scale = 1.0 if exact is system else power_of_two(rest)
             target = wanted if multiply == exact.multiply else np.maximum(wanted, ROUND * left)
             try:
                 with blas_for(float(rest.size) * RANK):
                     found = conjugate_gradients(
-                        multiply, rest, tolerance=target / np.maximum(left, target),
+                        multiply, rest / scale, tolerance=target / np.maximum(left, target),
                         most_steps=max(1, budget.passes - least - 1), precondition=system.precondition,
                         dots=system.dots, after_step=after_step, reorthogonalize=self.reorthogonalize,
                     )  # fmt: skip
@@ -221,7 +228,7 @@ class IterativeRidge:
                     multiply = exact.multiply
                     continue
                 raise ValueError(self._not_positive(error, problems)) from error
-            X, steps = X + found.X[0], steps + found.steps
+            X, steps = X + scale * found.X[0], steps + found.steps
             product, errors = exact.judge(X, self.scoring)
             rest = exact.right - product
             left, plain = (

@@ -77,7 +77,9 @@ def test_drawn_rows_have_the_law_of_k_means_plus_plus():
     assert np.abs(third / draws - law).max() < 4 * np.sqrt(law.max() / draws)
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e-12, 0.0), (1e12, 0.0), (1.0, 1e5), (1e30, 1e32)])
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(1e-100, 0.0), (1e-12, 0.0), (1e12, 0.0), (1.0, 1e5), (1e30, 1e32), (1e100, 0)]
+)
 def test_centres_move_with_rows_that_are_scaled_and_shifted(scale, shift):
     found = centres(scale * MIXED + shift, 64)
     assert inertia(MIXED, (found - shift) / scale) == pytest.approx(inertia(MIXED, centres(MIXED, 64)), rel=0.03)
@@ -137,6 +139,15 @@ def test_rows_are_read_in_steps_of_bounded_size():
     lazy = Reads()
     NystroemFeatures(40, landmarks="minibatch", gamma=0.1, random_state=0).fit(lazy)
     assert 0 < lazy.most <= 2 * STEP_ROWS
+
+
+@pytest.mark.parametrize("m", [1, 63, 64, 100, 128])
+def test_a_row_of_nan_is_near_some_point_and_near_none(m):
+    X = NORMAL[:10].copy()
+    X[3] = np.nan
+    labels, squares = nearest(X, NORMAL[100 : 100 + m])
+    assert 0 <= labels.min() <= labels.max() < m  # sums are added in compiled code, which checks no number
+    assert np.flatnonzero(~np.isfinite(squares)).tolist() == [3]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -5,6 +5,7 @@ import pytest
 from numpy.random import SeedSequence
 from scipy.sparse import csr_matrix
 
+from rffbench import NystroemFeatures
 from rffbench.data import Rows
 from rffbench.features.data_dependent import landmarks
 from rffbench.features.data_dependent.landmarks import (
@@ -54,6 +55,21 @@ def test_arrays_csr_matrices_and_streamed_rows_have_the_same_landmarks(rule):
     np.testing.assert_allclose(choose_landmarks(rule, GAUSSIAN, streamed, 40, SeedSequence(1)).points, expected)
     sparse = choose_landmarks(rule, GAUSSIAN, csr_matrix(X), 40, SeedSequence(1)).points
     np.testing.assert_allclose(sparse.toarray() if rule not in CENTRES else sparse, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "uniform"])
+def test_streamed_rows_of_no_numbers_are_refused(rule, value):
+    class Streamed:
+        shape, dtype, ndim = X.shape, X.dtype, 2
+
+        def __getitem__(self, rows):
+            part = X[rows].copy()
+            part[np.arange(len(X))[rows] == 777] = value
+            return part
+
+    with pytest.raises(ValueError, match=r"X contains NaN or infinity in rows 0 to 799"):
+        NystroemFeatures(64, landmarks=rule, gamma=0.1, random_state=0).fit(Streamed())
 
 
 @pytest.mark.parametrize("rule", CENTRES)

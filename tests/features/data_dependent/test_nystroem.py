@@ -155,6 +155,18 @@ def test_double_precision_is_used_where_single_is_not_safe(rows, kernel, gamma):
     np.testing.assert_array_equal(features.transform(rows), exact.astype(np.float32))
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "rational-quadratic", "laplacian", "matern"])
+@pytest.mark.parametrize("far", [10.0, 20.0, 55.0])
+def test_rows_near_a_landmark_far_from_the_others_keep_the_promise_too(kernel, far):
+    """A distance of float32 between such rows is rounded by ε·far², but that of the landmark to itself is 0."""
+    rows = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    rows[:60] = far + 0.3 * rows[:60]
+    features = NystroemFeatures(60, kernel=kernel, gamma=1.0, landmarks=np.arange(50, 110)).fit(rows)
+    assert largest_errors(features, rows)[0] < 1e-4
+    lone = NystroemFeatures(50, kernel=kernel, gamma=1.0, landmarks=np.arange(59, 109)).fit(rows)
+    assert largest_errors(lone, rows)[0] < 1e-4
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_rows_tiny_and_huge_equal_and_sparse_keep_the_promise_of_single_precision(scale):
     rows = np.repeat(scale * np.random.default_rng(2).normal(size=(60, 8)), 5, axis=0).astype(np.float32)

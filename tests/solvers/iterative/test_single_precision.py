@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rffbench import RandomFourierFeatures
 from rffbench.features.data_dependent.landmarks import RULES
+from rffbench.kernels import make_kernel
 from rffbench.linalg import kernel_blocks
 from rffbench.solvers.iterative import blocks
 from rffbench.solvers.iterative.falkon import FalkonCV
@@ -80,6 +81,29 @@ def test_tiny_and_huge_rows_and_equal_ones_do_no_harm(solver, scale):
     (single, found), (_, wanted) = both(make, rows, NEW * np.float32(scale))
     assert single.metrics_["residual"] <= 2e-6
     np.testing.assert_allclose(found, wanted, atol=2e-4)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-40, 1e-32, 1e30])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_targets_of_any_size_are_served_as_in_double_precision(solver, size):
+    targets = size * np.stack([Y, 1e3 * Y, 0 * Y], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, wanted = (
+            SOLVERS[solver]([1e-3]).fit(X.astype(each), targets).predict(NEW * 1.0) for each in ("f4", "f8")
+        )
+    np.testing.assert_allclose(found / size, wanted / size, atol=2e-4 * 1e3)
+    np.testing.assert_allclose(found[:, 0] / size, wanted[:, 0] / size, atol=2e-4)
+
+
+@pytest.mark.parametrize("center", [True, "both", False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("solver", ["falkon", "kernel"])
+def test_where_the_kernel_is_0_the_mean_is_predicted(solver, dtype, center):
+    """Of the polynomial kernel without a constant, if all rows are 0: no landmark has a direction of its own."""
+    kernel = make_kernel("polynomial", 1.0, degree=2, c=0.0)
+    model = SOLVERS[solver]([1e-3], kernel=kernel, gamma=1.0, center=center).fit(np.zeros((500, 6), dtype), Y)
+    np.testing.assert_allclose(model.predict(np.zeros((3, 6), dtype)), Y.mean() if center else 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["falkon", "kernel"])
