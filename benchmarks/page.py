@@ -181,6 +181,7 @@ def slower(now: list[dict[str, Any]], before: list[dict[str, Any]]) -> list[str]
 def _maps(measured: Measured) -> str:
     """Of each map its largest and smallest ratio to its bound and to its peers."""
     rows = [row for row in measured.get("maps", NOTHING)["results"] if row["met"] is not None and "map" in row]
+    rows = [row for row in rows if "parts" not in row]
     if not rows:
         return ""
     lines = ["## Every map\n", "The bound is the part of a map's work that no code can leave out, done by itself.\n",
@@ -209,14 +210,16 @@ def _missed(measured: Measured) -> str:
         reasons: dict[str, str] = getattr(import_module(f"benchmarks.bench_{name}"), "MISSES", {})
         missed = [row for row in section["results"] if row["met"] is False]
         alike: dict[str, list[dict[str, Any]]] = {}
-        for row in missed:
-            if row.get("map") in reasons:
-                alike.setdefault(reasons[row["map"]], []).append(row)
+        explained = [row for row in missed if row.get("map") in reasons and "parts" not in row]
+        for row in explained:
+            alike.setdefault(reasons[row["map"]], []).append(row)
         for reason, rows in alike.items():
             maps = {row["map"]: [each["ratio"] for each in rows if each["map"] == row["map"]] for row in rows}
             ratios = ", ".join(f"`{each}` {_range(found)}" for each, found in maps.items())
-            lines.append(f"| {ratios} | {', '.join(dict.fromkeys(map(_goal, rows)))} | {reason} |")
-        others = [row for row in missed if row.get("map") not in reasons]
+            parts = [row["ratio"] for row in section["results"] if row.get("parts") and row["map"] in maps]
+            whole = f" Of these parts, each done by itself, they take {_range(parts)} times the sum." if parts else ""
+            lines.append(f"| {ratios} | {', '.join(dict.fromkeys(map(_goal, rows)))} | {reason}{whole} |")
+        others = [row for row in missed if row not in explained]
         lines += [f"| {row['name']}: {row['ratio']:.2f} | {_goal(row)} | |" for row in others]
     head = ["## Goals that are missed\n", "| ratio | goal | why |", "|---|---|---|"]
     return "\n".join([*head, *lines, ""]) if lines else ""

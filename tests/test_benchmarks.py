@@ -88,6 +88,14 @@ def test_a_map_that_misses_a_goal_has_the_reason_on_the_page():
     written = paged("maps", *figures)
     assert f"| `srht` 2.5, `sorf` 2.2 | ≤ 2 | {bench_maps.MISSES['srht']} |\n" in written
     assert "| `compact` | 1.5 | – |" in written
+    parts = [
+        single("srht: its parts", [1.0], ratio, goal=1.3, peer="–", unit="s", map="srht", parts=True)
+        for ratio in (1.1, 1.25)
+    ]
+    written = paged("maps", *figures, *parts)
+    assert "they take 1.1 to 1.2 times the sum. |\n" in written
+    assert "| `srht` | 2.5 | – |" in written  # its bound alone
+    assert "its parts: 1.40" in paged("maps", *figures, {**parts[0], "ratio": 1.4, "met": False})
 
 
 def job(ratios, name="mapping CSR", bound="at least", goal=2.0):
