@@ -26,7 +26,7 @@ from rffbench.solvers.iterative.budget import passes_of_a_fit
 from rffbench.solvers.iterative.features import FeatureSystem
 from rffbench.solvers.iterative.preconditioners import Spectrum
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import VECTORS, IterativeRidge, check_not_sketched
+from rffbench.solvers.iterative.ridge_cv import READ_BYTES, VECTORS, IterativeRidge, check_not_sketched
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
 from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
 
@@ -73,7 +73,7 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
         n, d = X.shape
         count = min(self.n_landmarks, n)
-        needed = self._bytes(count, d, len(problems))
+        needed = self._bytes(count, d, len(problems), np.dtype(X.dtype).itemsize)
         self._check_budget(f"the preconditioner of {count} landmarks", needed["preconditioner"])
         self._check_budget(f"falkon with {count} landmarks and {len(problems)} problems", sum(needed.values()))
         self._learn_gamma(X)
@@ -120,12 +120,12 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _map(self, dtype: Any) -> KernelBlocks:
         return KernelBlocks(self.kernel_, self.landmarks_, dtype)
 
-    def _bytes(self, m: int, d: int, problems: int) -> dict[str, int]:
+    def _bytes(self, m: int, d: int, problems: int, itemsize: int = 8) -> dict[str, int]:
         of_sketch = 2 * SKETCHED * m**2 + 3 * m**2 if self.preconditioner == "krill" else 0
         return {
             "preconditioner": 8 * (4 * m**2 + of_sketch),  # K_mm, its eigenvectors, LAPACK's arrays, and T
             "vectors": 8 * problems * (VECTORS + AT_ONCE) * m
-            + AT_ONCE * Tiles.rows_of(m) * (8 * (m + problems) + 16 * d),
+            + AT_ONCE * Tiles.rows_of(m) * (8 * (m + problems) + READ_BYTES[itemsize] * d),
         }  # fmt: skip
 
     def bytes_to_fit(self, n: int, d: int) -> int:

@@ -21,7 +21,14 @@ from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
 from rffbench.solvers.iterative.kernel import PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
 from rffbench.solvers.iterative.kernel import Preconditioning as OnKernel
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_not_sketched, check_rank
+from rffbench.solvers.iterative.ridge_cv import (
+    RANK,
+    READ_BYTES,
+    VECTORS,
+    IterativeRidge,
+    check_not_sketched,
+    check_rank,
+)
 from rffbench.solvers.iterative.rows import RowSystem
 from rffbench.solvers.iterative.system import System
 from rffbench.solvers.iterative.tiles import AT_ONCE, SparseTiles, Tiles
@@ -63,14 +70,14 @@ class _PCGRidge(IterativeRidge):
     def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> System:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # to refuse before the map is fitted
-            self._check_bytes(X.shape, known, len(problems))
+            self._check_bytes(X, known, len(problems))
         with Stopwatch(X) as fitting:
             if self.features is not None:
                 self._check_budget("fitting the feature map", hook(self.features, "bytes_to_fit"))
                 self.features_ = fitted_map(self.features, X, y, Y)
         self.timing_["feature_s"] = fitting.seconds
         columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
-        self._check_bytes(X.shape, columns, len(problems), held_bytes(self._map()))
+        self._check_bytes(X, columns, len(problems), held_bytes(self._map()))
         tiles = self._tiles(X, columns)
         if isinstance(tiles, SparseTiles) and columns > tiles.n:
             return RowSystem(tiles, problems, self._count)
@@ -88,14 +95,15 @@ class _PCGRidge(IterativeRidge):
     def _rank(self, columns: int) -> int:
         return min(columns if self._kind == "nystroem" else 4 * columns, self.rank or RANK)
 
-    def _check_bytes(self, shape: tuple[int, int], p: int, problems: int, kept: int = 0) -> None:
-        needed = self._bytes(*shape, p, problems)
+    def _check_bytes(self, X: Any, p: int, problems: int, kept: int = 0) -> None:
+        n, d = X.shape
+        needed = self._bytes(n, d, p, problems, np.dtype(X.dtype).itemsize)
         rank = self._rank(p)
         if self._kind != "none":
             self._check_budget(f"a preconditioner of rank {rank} for {p} columns", kept + needed["preconditioner"])
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
-    def _bytes(self, n: int, d: int, p: int, problems: int) -> dict[str, int]:
+    def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
         in_rows = makes_sparse(self.features) and p > n  # see `RowSystem`
         kept = self._residuals_kept(2 * n if in_rows else p, problems)
         if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
@@ -105,7 +113,9 @@ class _PCGRidge(IterativeRidge):
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
             "preconditioner": 8 * of_rank[self._kind],
-            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n) + block * (8 * (p + problems) + 16 * d) + kept,
+            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n)
+            + block * (8 * (p + problems) + READ_BYTES[itemsize] * d)
+            + kept,
             "map": int(hook(self.features, "bytes_to_map")),
         }
 

@@ -42,6 +42,8 @@ from rffbench.solvers.ridge.settings import (
 Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
 RANK = 1000  # of a preconditioner, by default
+READ_BYTES = {8: 16, 4: 24}
+"""What a number of a row takes while a tile is mapped, by the bytes of a number: float32 rows are converted too."""
 VECTORS = 8  # conjugate gradients hold this many arrays of the size of the right sides
 ROUND = 1e-3  # of the residual is what a round of refinement leaves: less would be rounding in float32
 STALLED = 0.25  # a round of refinement that leaves more of the residual is the last one with products in float32

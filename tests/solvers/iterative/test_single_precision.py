@@ -1,5 +1,6 @@
 """Conjugate gradients on float32 rows: products in float32, and the residual, predictions and choices of float64."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench import RandomFourierFeatures
+from rffbench.errors import MemoryBudgetError
 from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.kernels import make_kernel
 from rffbench.linalg import kernel_blocks
@@ -94,6 +96,24 @@ def test_targets_of_any_size_are_served_as_in_double_precision(solver, size):
         )
     np.testing.assert_allclose(found / size, wanted / size, atol=2e-4 * 1e3)
     np.testing.assert_allclose(found[:, 0] / size, wanted[:, 0] / size, atol=2e-4)
+
+
+@pytest.mark.parametrize("solver", ["falkon", "pcg"])
+def test_a_fit_to_long_rows_keeps_within_the_memory_that_it_asks_for(solver):
+    rows = rng.normal(size=(4000, 600)).astype(np.float32)
+    settings = {"budget": {"passes": 12, "tolerance": 0.1}}
+    SOLVERS[solver]([1e-3], **settings).fit(rows[:200], rows[:200, 0])  # compiles
+    asked, peak = 10**7, None
+    while peak is None:
+        tracemalloc.start()
+        try:
+            SOLVERS[solver]([1e-3], memory=asked, **settings).fit(rows, rows[:, 0])
+            peak = tracemalloc.get_traced_memory()[1]
+        except MemoryBudgetError as refused:
+            asked = refused.needed + 1
+        finally:
+            tracemalloc.stop()
+    assert 0.3 * asked < peak <= asked
 
 
 @pytest.mark.parametrize("center", [True, "both", False])
