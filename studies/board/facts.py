@@ -15,6 +15,7 @@ import pandas as pd
 from rffbench import Table
 from rffbench.stats import BASELINE, Cost, Number, Summary, cost_ratios, percent, summaries
 from studies.board import choosing, confirm_columns, questions, run_tables, second, solvers, tables
+from studies.board import refuting as refuting
 from studies.board.answers import Answer
 from studies.board.columns import needed_table
 from studies.board.registered import COLUMNS
