@@ -38,9 +38,39 @@ def test_the_page_s_numbers_are_means_over_trials_and_medians_over_datasets(meas
         ["b", "exact process", "0.100", "0.50", "51.0", "89.0", "95.5"],
     ]
     assert facts.covered("FITC", 512) == 1  # 94 and 112
-    page = pages.filled(SOURCE, SOURCE.read_text(encoding="utf-8"), pages.public(facts))
-    assert "| exact process | – | 0.100 |" in page
+
+
+def of_five(monkeypatch, coverage, nll):
+    """Five datasets on which each method covers and is as likely as these say, at 128 and 2,048 columns."""
+    cells = [(name, method, columns) for name in "abcde" for method in coverage for columns in (128, 2048)]
+    trials = pd.DataFrame(cells, columns=["dataset", "method", "n_features"]).assign(
+        rows="3000", trial=0, rmse=0.5, coverage_50=50.0, coverage_90=90.0,
+        coverage_95=lambda of: of["method"].map(coverage), nll=lambda of: of["method"].map(nll),
+    )  # fmt: skip
+    exact = pd.DataFrame([{"dataset": name, "rmse": 0.1, "nll": 0.5, **dict.fromkeys(facts.SCORES[1:], 90.0)}
+                          for name in "abcde"])  # fmt: skip
+    monkeypatch.setattr(facts, "trials", lambda: trials)
+    monkeypatch.setattr(facts, "exact", lambda: exact)
+    return pages.filled(SOURCE, SOURCE.read_text(encoding="utf-8"), pages.public(facts))
+
+
+def test_the_page_says_which_registered_sentence_holds(monkeypatch):
+    page = of_five(
+        monkeypatch, {"RFF": 94.0, "FITC": 96.0, "Nyström": 90.0}, {"RFF": 1.0, "FITC": 0.54, "Nyström": 0.4}
+    )
+    assert "**Yes, for random Fourier features" in page
     assert "Not measured yet" not in page
+    found = [
+        line.split(" | ")[1:] for line in page.splitlines() if line.startswith(("| 1 ", "| 2 ", "| 3 ", "| | FITC"))
+    ]
+    assert [line[-1].strip(" |") for line in found] == ["holds"] * 4
+    assert found[2][1] == "FITC on 0, plain on 5"
+    assert found[3][1] == "on 5"  # .54 is within .05 of .5
+
+
+def test_no_sentence_is_made_where_other_intervals_hold(monkeypatch):
+    with pytest.raises(SystemExit, match="write another sentence"):
+        of_five(monkeypatch, {"RFF": 80.0, "FITC": 96.0, "Nyström": 90.0}, {"RFF": 1.0, "FITC": 0.6, "Nyström": 0.7})
 
 
 def test_without_results_the_page_says_so(monkeypatch):
