@@ -88,7 +88,7 @@ class LogisticFits:
         return self._pass(fits, B, left_out=True, gradient=False)[0] / self.weight(fits, left_out=True)
 
     def weight(self, fits: Fits, *, left_out: bool) -> Array:
-        """The weight of the rows that each fit leaves out, or of its own."""
+        """The weight of the rows that each fit leaves out, or of those that it is fitted to."""
         out = np.array([self.weights[a:b].sum() for a, b in zip(fits.first, fits.last, strict=True)])
         return out if left_out else self.weights.sum() - out
 
@@ -150,8 +150,8 @@ class LogisticFits:
 
 
 class HessianAtZero:
-    """What stands in for the Hessian of each fit: that of the mean loss at B = 0, which is v·ZᵀWZ/Σw for each class,
-    plus the penalty. v = 1/4 for two classes, where no B has a larger Hessian, and (1 − 1/k)/k for k (D. Böhning and
+    """An approximate Hessian for each fit: that of the mean loss at B = 0, which is v·ZᵀWZ/Σw for each class, plus the
+    penalty. v = 1/4 for two classes, where no B has a larger Hessian, and (1 − 1/k)/k for k (D. Böhning and
     B. Lindsay, "Monotonicity of quadratic-approximation algorithms", 1988; Böhning, "Multinomial logistic regression
     algorithm", 1992). The fits of all folds share it. ZᵀWZ/Σw is of a sample of the rows, `SAMPLED` a column.
 
