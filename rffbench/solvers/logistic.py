@@ -207,10 +207,12 @@ class LogisticClassifierCV(Classifier):
     def bytes_to_fit(self, n: int, d: int) -> int:
         """The fewest bytes that a fit to (n, d) float64 rows and two classes needs besides the rows."""
         columns = d if self.features is None else most_columns(self.features, n)
-        needed = self._needed(n, d, columns, 1, np.dtype(np.float64), columns if makes_sparse(self.features) else None)
+        needed = self.bytes_by_method(
+            n, d, columns, 1, np.dtype(np.float64), columns if makes_sparse(self.features) else None
+        )
         return max(min(needed.values()), hook(self.features, "bytes_to_fit"))
 
-    def _needed(
+    def bytes_by_method(
         self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype, entries: int | None = None
     ) -> dict[str, int]:
         """Bytes by method; the same for both if Z is sparse, with this number of ``entries``."""
@@ -227,7 +229,7 @@ class LogisticClassifierCV(Classifier):
         entries = int(X.nnz) if self.features is None and issparse(X) else None
         if makes_sparse(self.features):
             entries = most_columns(self.features, n)
-        needed = self._needed(n, read_numbers(X), int(columns or 0), k, X.dtype, entries)
+        needed = self.bytes_by_method(n, read_numbers(X), int(columns or 0), k, X.dtype, entries)
         method = self.method
         if method == "auto":
             method = "held" if self.memory is None or kept + needed["held"] <= self.memory else "streamed"

@@ -115,6 +115,7 @@ def test_the_clock_of_a_time_limit_stands_still_too(tmp_path):
     assert results[1].metrics["took_s"] > 6, "so that it has stood still"
 
 
+@pytest.mark.slow
 def test_a_time_limit_holds_for_what_times(tmp_path):
     results = run([*trials("time_forever", 1, tmp_path), *trials("work_and_time", 3, tmp_path)[1:]], time_limit=4.0)
     assert [result.status for result in results] == ["timeout", "ok", "ok"]

@@ -116,7 +116,7 @@ def test_fits_made_together_are_those_made_one_by_one(y, method):
     one_by_one = LogisticClassifierCV(ALPHAS, features=FEATURES, method=method, tolerance=1e-8)
     together = clone(one_by_one).fit(X, y)
     classes = 1 if y is TWO else 3
-    least = one_by_one._needed(240, 4, 30, classes, X.dtype)[method]
+    least = one_by_one.bytes_by_method(240, 4, 30, classes, X.dtype)[method]
     one_by_one.set_params(memory=least + held_bytes(FEATURES)).fit(X, y)
     assert one_by_one.metrics_["passes"] > 3 * together.metrics_["passes"]
     np.testing.assert_allclose(one_by_one.coef_, together.coef_, atol=1e-4)

@@ -237,6 +237,7 @@ def trickle(connection):
             time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_connections_without_requests_take_the_page_from_nobody_and_have_few_threads(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(server_module, "MOST_UNREAD", 8)
     with pages.served(pages.write(tmp_path / "mine")) as server, contextlib.ExitStack() as stack:

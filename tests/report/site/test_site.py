@@ -227,6 +227,7 @@ def test_every_point_of_a_figure_is_between_its_axes():
         assert 0 <= min(places) < max(places) <= figures.WIDTH
 
 
+@pytest.mark.slow
 def test_own_results_of_one_dataset_are_shown_and_nothing_is_said_of_others(tmp_path):
     place = own(tmp_path / "mine")
     write_site(tmp_path / "site", [place])

@@ -138,11 +138,11 @@ def test_a_penalty_below_the_rounding_of_single_precision_is_served_in_double(so
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_steps_are_in_single_precision_and_residuals_in_double(solver, monkeypatch):
     dtypes = []
-    fill, mapping = kernel_blocks.KernelBlocks.fill, Tiles._map
+    fill, visit = kernel_blocks.KernelBlocks.fill, Tiles.visit
     monkeypatch.setattr(
         kernel_blocks.KernelBlocks, "fill", lambda self, X, out: (dtypes.append(out.dtype), fill(self, X, out))[1]
     )
-    monkeypatch.setattr(Tiles, "_map", lambda self, X, out: (dtypes.append(out.dtype), mapping(self, X, out))[1])
+    monkeypatch.setattr(Tiles, "visit", lambda self, work: (dtypes.append(self.dtype), visit(self, work))[1])
     SOLVERS[solver]([1e-3], gamma=1.0).fit(X, Y) if solver != "pcg" else SOLVERS[solver]([1e-3]).fit(X, Y)
     assert np.float32 in dtypes
     assert dtypes[-1] == np.float64

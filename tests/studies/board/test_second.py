@@ -457,6 +457,7 @@ def page(edition):
     return pages.filled(SOURCE, SOURCE.read_text(encoding="utf-8"), names)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_finished_edition_has_all_questions_and_is_short(finished):
     text = page(finished)
     assert re.findall(r"^## (\d)\.", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
