@@ -6,6 +6,7 @@ The results may not be there yet; then the page says so.
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from studies import evidence
 from studies.evidence import folder_of, is_finished
 
 FOLDER = folder_of("gp")
-EXACT = FOLDER / "exact.csv"
+EXACT, CONSTANT = FOLDER / "exact.csv", FOLDER / "constant.csv"
 ROWS, EVERY_ROW = "3000", "all"
 SCORES = ("nll", "coverage_50", "coverage_90", "coverage_95")
 PROCESS = "exact process"
@@ -32,7 +33,18 @@ def trials() -> pd.DataFrame:
 @cache
 def exact() -> pd.DataFrame:
     """dataset, rmse and the scores of scikit-learn's exact process; empty where it was not fitted."""
-    return pd.read_csv(EXACT) if EXACT.exists() else pd.DataFrame(columns=["dataset", "rmse", *SCORES])
+    return beside(EXACT)
+
+
+@cache
+def constant() -> pd.DataFrame:
+    """The same of mean and deviation of the training rows, for every row."""
+    return beside(CONSTANT)
+
+
+def beside(path: Path) -> pd.DataFrame:
+    """What `python -m studies.gp` has written there so far."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["dataset", "rmse", *SCORES])
 
 
 def are_there() -> bool:
@@ -79,8 +91,17 @@ def _numbers(row: pd.Series) -> list[str]:
 def covered(method: str, n_features: int, within: tuple[float, float] = (93.0, 97.0)) -> int:
     """On how many datasets the 95 % intervals hold that share of the test rows, in percent, at 3,000 rows."""
     found = means()
-    mine = found[(found["method"] == method) & (found["n_features"] == n_features)]["coverage_95"]
-    return int(mine.between(*within).sum())
+    return within_of(found[(found["method"] == method) & (found["n_features"] == n_features)], within)
+
+
+def covered_by_constant() -> int:
+    """The same of a constant."""
+    return within_of(constant())
+
+
+def within_of(found: pd.DataFrame, within: tuple[float, float] = (93.0, 97.0)) -> int:
+    """How many of these rows have a coverage of 95 % intervals between these percents."""
+    return int(found["coverage_95"].between(*within).sum())
 
 
 def smaller_nll(method: str, other: str, n_features: int) -> int:

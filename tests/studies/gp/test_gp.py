@@ -51,6 +51,7 @@ def of_five(monkeypatch, coverage, nll):
                           for name in "abcde"])  # fmt: skip
     monkeypatch.setattr(facts, "trials", lambda: trials)
     monkeypatch.setattr(facts, "exact", lambda: exact)
+    monkeypatch.setattr(facts, "constant", lambda: exact.assign(coverage_95=[94.0, 100.0, 92.9, 95.0, 99.0]))
     return pages.filled(SOURCE, SOURCE.read_text(encoding="utf-8"), pages.public(facts))
 
 
@@ -65,6 +66,7 @@ def test_the_page_says_which_registered_sentence_holds(monkeypatch):
     ]
     assert [line[-1].strip(" |") for line in found] == ["holds"] * 4
     assert found[2][1] == "FITC on 0, plain on 5"
+    assert "| | a constant with the deviation of the targets, not registered | on 2 | |" in page
     assert found[3][1] == "on 5"  # .54 is within .05 of .5
 
 
