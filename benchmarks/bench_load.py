@@ -43,7 +43,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 
 def _long_log(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """Nothing to do, and the tables, in a folder that has a row for each of so many trials."""
+    """Nothing to do, and the tables, in a folder that has a row for each of this number of trials."""
     trials = rows // (len(DATASETS) * len(SIZES) * len(METHODS))
     with tempfile.TemporaryDirectory() as place:
         config = Path(place) / "load.yaml"

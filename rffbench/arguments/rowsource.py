@@ -20,7 +20,18 @@ class RowSource:
     ndim = 2
 
 
-class LazyRows(RowSource):
+class _RowsOf(RowSource):
+    """The rows of another matrix, ``_X``."""
+
+    _X: Any
+
+    @property
+    def seconds(self) -> float:
+        """The time that X has spent on its rows so far, if it says so."""
+        return float(getattr(self._X, "seconds", 0.0))
+
+
+class LazyRows(_RowsOf):
     """The rows of any lazy matrix X, of float64 or float32: the one place that converts a slice.
 
     X has ``shape``, ``dtype`` and ``X[a:b]``, whose slices are arrays or have ``__array__`` (dask, xarray, h5py, zarr,
@@ -73,13 +84,8 @@ class LazyRows(RowSource):
         """Some of the rows, for another process: lazy if X has a ``part``, else an array."""
         return LazyRows(self._X.part(rows)) if hasattr(self._X, "part") else self[rows]
 
-    @property
-    def seconds(self) -> float:
-        """The time that X has spent on its rows so far, if it says so."""
-        return float(getattr(self._X, "seconds", 0.0))
 
-
-class InDouble(RowSource):
+class InDouble(_RowsOf):
     """The rows X, an array or a row source, in float64; they are converted slice by slice."""
 
     dtype = np.dtype(np.float64)
@@ -94,13 +100,8 @@ class InDouble(RowSource):
         """Some of the rows, for another process; see `LazyRows`."""
         return InDouble(part(self._X, rows))
 
-    @property
-    def seconds(self) -> float:
-        """See `LazyRows`."""
-        return float(getattr(self._X, "seconds", 0.0))
 
-
-class FiniteRows(RowSource):
+class FiniteRows(_RowsOf):
     """The rows of a row source X; ValueError for a slice that holds NaN or infinity."""
 
     def __init__(self, X: Any) -> None:

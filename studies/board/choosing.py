@@ -31,7 +31,8 @@ PLACE = ["dataset", "task", "trial"]
 
 
 def measured(trials: pd.DataFrame, columns: Sequence[int] = (COLUMNS,)) -> pd.DataFrame:
-    """The ``trials`` of `rffbench.Results` with so many columns: dataset, task, method, trial, loss, error and cv.
+    """The ``trials`` of `rffbench.Results` with these numbers of columns: dataset, task, method, trial, loss, error
+    and cv.
 
     The ``loss`` of a failure is NaN. The ``error`` is the loss of a classification and the RMSE of a regression; a
     failure has the worst one of its split. ``cv`` is the cross-validation error. It is infinite where there is none.
@@ -153,7 +154,7 @@ def answered(verdicts: Sequence[tuple[str, str]]) -> str:
     none that is undecided."""
     if all(found == asked for found, asked in verdicts):
         return CONFIRMED
-    return REFUTED if any(found in (LESS, SAME, MORE) and found != asked for found, asked in verdicts) else UNDECIDED
+    return REFUTED if any(found not in (asked, UNDECIDED, NOT_RUN) for found, asked in verdicts) else UNDECIDED
 
 
 def wrong_choices(rows: pd.DataFrame) -> Table:

@@ -169,14 +169,14 @@ def prediction_errors(of: pd.DataFrame, largest: int) -> pd.DataFrame:
 
 
 def predicted_loss(of: pd.DataFrame, largest: int, columns: int) -> np.ndarray:
-    """L at so many ``columns`` by A + B/D through the curves' two sizes up to the ``largest``."""
+    """L at this number of ``columns`` by A + B/D through the curves' two sizes up to the ``largest``."""
     first, last = sorted(size for size in map(int, of.columns) if size <= largest)[-2:]
     slope = (of[first] - of[last]) / (1 / first - 1 / last)
     return (of[last] + slope * (1 / columns - 1 / last)).to_numpy()
 
 
 def needed_table() -> Table:
-    """On how many datasets so many columns are within a share of what the most columns give."""
+    """On how many datasets this number of columns is within a share of what the most columns give."""
     known = references()
     title = "On how many of 28 datasets does each number of columns come close to what the most give?"
     table = Table(title, ["map", "compared with, to within 1 / 2 / 5 %", *(str(size) for size in SIZES[1:])], stub=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from studies.board.choosing import (
     REFUTED,
     SAME,
     UNDECIDED,
+    answered,
     by_dataset,
     measured,
     quotients,
@@ -41,7 +41,7 @@ THIRD = 1 / 3
 def means(trials: pd.DataFrame) -> pd.DataFrame:
     """By dataset, columns and method: the mean ``error`` over trials, and the medians over undisturbed trials of the
     ``seconds`` to draw, map and fit and of those to ``draw``, which are those of the map beyond uniform landmarks'."""
-    quiet = trials[(trials["status"] == "ok") & (trials["contended"].astype(object) == False)]  # noqa: E712
+    quiet = trials[(trials["status"] == "ok") & trials["contended"].eq(False)]
     place = ["dataset", "n_features", "method"]
     timed = quiet.assign(seconds=quiet["feature_s"] + quiet["fit_s"]).groupby(place)[["seconds", "feature_s"]].median()
     sizes = [int(size) for size in trials["n_features"].unique()]
@@ -79,7 +79,8 @@ def _cost(seconds: float, error: float, least_seconds: float, most_error: float)
 
 @dataclass(frozen=True)
 class Cheaper:
-    """On how many datasets ``of`` costs less a point than ``over``, on how many more, with so many columns."""
+    """On how many of the ``datasets`` a point costs ``less`` by ``of`` than by ``over``, and on how many it costs
+    ``more``, with this number of ``columns``."""
 
     columns: int
     of: str
@@ -134,10 +135,10 @@ class Alike:
     def verdict(self) -> str:
         if np.isnan(self.ratio) or not self.datasets:
             return NOT_RUN
-        said, is_quick = verdict(self.low, self.high), self.quick >= SHARE * self.datasets
-        if said == MORE or self.datasets - self.quick > self.datasets / 3:
+        said = verdict(self.low, self.high)
+        if said == MORE or self.quick < SHARE * self.datasets:
             return REFUTED
-        return CONFIRMED if said == SAME and is_quick else UNDECIDED
+        return CONFIRMED if said == SAME else UNDECIDED
 
 
 def alike(trials: pd.DataFrame) -> list[Alike]:
@@ -158,21 +159,15 @@ def _errors(rows: pd.DataFrame, method: str) -> pd.Series:
     return rows[rows["method"] == method].set_index(["dataset", "task", "trial"])["error"].rename("ratio")
 
 
-def answer(verdicts: Sequence[str]) -> str:
-    """Of one hypothesis: confirmed where all its comparisons are, refuted where one is."""
-    if all(each == CONFIRMED for each in verdicts):
-        return CONFIRMED
-    return REFUTED if REFUTED in verdicts else UNDECIDED
-
-
 def answers(trials: pd.DataFrame) -> dict[str, str]:
     """By the letter of the hypothesis."""
     cheaper = comparisons(trials)
-    found = {
-        letter: answer([each.verdict for each in cheaper if each.columns == columns])
-        for letter, columns in zip("ab", CHEAPER_AT, strict=True)
-    }
-    return {**found, "c": answer([each.verdict for each in alike(trials)])}
+    of_letter: dict[str, list[Cheaper] | list[Alike]] = {
+        **{letter: [each for each in cheaper if each.columns == columns]
+           for letter, columns in zip("ab", CHEAPER_AT, strict=True)},
+        "c": alike(trials),
+    }  # fmt: skip
+    return {letter: answered([(each.verdict, CONFIRMED) for each in found]) for letter, found in of_letter.items()}
 
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
@@ -202,7 +197,8 @@ def alike_table(trials: pd.DataFrame) -> Table:
 def seconds_table(trials: pd.DataFrame) -> Table:
     """Medians over datasets: the error over that of as many uniform landmarks, the seconds over theirs, the draw's; and
     on how many datasets a rule has the least cost a point."""
-    found, each_cost = means(trials), costs(means(trials))
+    found = means(trials)
+    each_cost = costs(found)
     base = found[found["method"] == UNIFORM].set_index(["dataset", "n_features"])[["error", "seconds"]]
     header = ["columns", "landmarks", "error over uniform", "seconds over uniform", "draw, s", "cheapest a point on"]
     table = Table("Chosen landmarks beside as many uniform ones", header, stub=2)

@@ -24,8 +24,8 @@ FAR = 1.1
 
 
 def measured(trials: pd.DataFrame, measure: str, columns: int = COLUMNS) -> pd.DataFrame:
-    """The trials of the maps with so many columns, and of the learners without a map, as `choosing.measured` has them.
-    Their error is that of one of `MEASURES`."""
+    """The trials of the maps with this number of columns, and of the learners without a map, as `choosing.measured` has
+    them. Their error is that of one of `MEASURES`."""
     score, best = MEASURES[measure]
     without_map = ~trials["method"].isin(trials.loc[trials["n_features"] == COLUMNS, "method"])
     rows = trials[without_map | (trials["n_features"] == columns)]

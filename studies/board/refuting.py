@@ -183,7 +183,7 @@ def drawn(part: str, among: tuple[str, ...] = EVERY) -> float:
 
 @cache
 def trees_over_choice(columns: int) -> Views:
-    """Boosted trees over the choice among kernels and maps with so many columns, on the splits that both have."""
+    """Boosted trees over the choice of kernel and map with this number of columns, on the splits that both have."""
     measures: tuple[Measure, ...] = ("test", "squared", "auc")
     found = {}
     for each in measures:
@@ -247,8 +247,8 @@ def doubling(method: str, columns: int) -> float:
 
 
 def over_fourier(costs: pd.DataFrame, columns: int) -> pd.Series:
-    """By dataset, method and size the median over trials of the cost over that of random Fourier features with so many
-    columns, in the same trial of the same session."""
+    """By dataset, method and size: the cost over that of random Fourier features with this number of ``columns``, in
+    the same trial of the same session; the median over trials."""
     same = [*SPLIT, *costs.columns.intersection([SESSION])]
     base = costs[(costs["method"] == BASELINE) & (costs["n_features"] == columns)].set_index(same)["cost"]
     ratio = costs["cost"].to_numpy() / base.reindex(pd.MultiIndex.from_frame(costs[same])).to_numpy()
@@ -283,8 +283,8 @@ def at_seconds(board: Board, method: str, columns: int, clock: Cost = "fit") -> 
 
 
 def quickest(board: Board, columns: int) -> tuple[str, float]:
-    """The map that has the least median ratio at the seconds of so many random Fourier features, and the ratio; of maps
-    that are measured there on most datasets."""
+    """The map with the least median ratio at the seconds of random Fourier features with this number of ``columns``,
+    and the ratio. The map must be measured there on most datasets."""
     found = {name: at_seconds(board, name, columns) for name in board.compared}
     medians = {name: float(each.median()) for name, each in found.items() if len(each) > len(board.datasets) / 2}
     best = min(medians, key=lambda name: medians[name])
@@ -292,12 +292,12 @@ def quickest(board: Board, columns: int) -> tuple[str, float]:
 
 
 def with_many_inputs(board: Board, inputs: int = 100) -> list[str]:
-    """The datasets with at least so many inputs."""
+    """The datasets with at least this number of inputs."""
     return [name for name in board.datasets if shape(name)[1] >= inputs]
 
 
 def seconds_of(board: Board, method: str, columns: int) -> pd.Series:
-    """By dataset with many inputs a map's seconds over RFF's, both with so many columns."""
+    """By dataset with many inputs a map's seconds over RFF's, both with the same number of columns."""
     ratio = over_fourier(board.costs("fit").dropna(), columns).xs((method, columns), level=("method", "n_features"))
     return ratio.reindex(with_many_inputs(board))
 

@@ -38,7 +38,7 @@ CELL = ["dataset", "multiple", "method"]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--trials", type=int, help="only the first so many [default: all that the config has]")
+    parser.add_argument("--trials", type=int, help="how many, from the first on [default: all that the config has]")
     given = parser.parse_args()
     folder = folder_of(NAME)
     results = measured()
