@@ -309,6 +309,12 @@ def test_every_text_is_whole_on_screens_and_on_paper(shown, name):
     assert unreadable(tab.page) == []
     tab.page.set_viewport_size({"width": 680, "height": 900})  # A4 within its margins
     tab.page.emulate_media(media="print")
+    as_a_wide_screen_left_it = """() => {  // a printer does not wait for the script, which is silenced here
+      for (const table of document.querySelectorAll("table"))
+        for (const place of [2, 3, 4]) table.style.setProperty(`--left-${place}`, `${place * 150}px`);
+      CSSStyleDeclaration.prototype.setProperty = () => {};
+    }"""
+    tab.page.evaluate(as_a_wide_screen_left_it)
     assert unreadable(tab.page) == []
 
 
