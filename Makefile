@@ -17,7 +17,7 @@ demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in a
 	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 
 test: $(TOOLS)    ## the tests, but for slow ones (set RFFBENCH_MIRROR to a folder of data files for those that need data)
-	$(BIN)/python -m pytest -m "not regression and not slow and not long" --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not regression and not slow and not long" --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(TOOLS)   ## ruff (rules and format), mypy, and who may import whom
 	$(BIN)/ruff check .

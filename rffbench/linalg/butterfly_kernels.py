@@ -86,7 +86,8 @@ def simplex_phases(X, scale, permutations, turns, weights, lengths, first, out):
                 rows[j * lanes + r] = X[start + r, j] * scale[j]
         out[start : start + count, : max(0, -first)] = 0
         for simplex in range(max(0, first) // corners, -(-stop // corners)):
-            A[: d * lanes] = rows
+            for place in range(d * lanes):  # a slice takes numba 1.5 s more to compile, for the words of its error
+                A[place] = rows[place]
             A, B = rotate_back(A, B, permutations[simplex], turns[simplex], d)
             sums[:] = 0
             for j in range(d - 1, -1, -1):  # B ← Vᵀ·A
@@ -95,7 +96,8 @@ def simplex_phases(X, scale, permutations, turns, weights, lengths, first, out):
                     a = A[j * lanes + r]
                     B[(j + 1) * lanes + r] = sums[r] - after * a
                     sums[r] += equal * a
-            B[:lanes] = sums
+            for r in range(lanes):
+                B[r] = sums[r]
             begin = simplex * corners
             for corner in range(max(first, begin), min(stop, begin + corners)):
                 for r in range(count):

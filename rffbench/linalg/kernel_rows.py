@@ -272,7 +272,8 @@ def _add_rows(form, factor, exp, values, powers, bits, columns, points, weights,
                 for k in range(size):
                     total[k] += weight * row[k]
                 if slot >= 0:
-                    rows[slot, start : start + size] = row
+                    for k in range(size):  # a slice takes numba 1.5 s more to compile, for the words of its error
+                        rows[slot, start + k] = row[k]
 
 
 @compiled(fastmath={"contract"})

@@ -87,6 +87,7 @@ def test_a_run_leaves_nothing_for_the_system_to_complain_of(tmp_path, script):
     assert len(rows(tmp_path)) == 2
 
 
+@pytest.mark.slow
 def test_every_outcome_leaves_its_row_and_the_rest_goes_on(tmp_path):
     deeds = {
         "measure": "ok", "raise_value_error": "error", "sleep_forever": "timeout", "hog": "out-of-memory",

@@ -203,6 +203,7 @@ def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
     assert comes(lambda: subprocess.run(look, capture_output=True).stdout == b"")
 
 
+@pytest.mark.slow
 def test_a_map_says_in_the_sandbox_what_it_takes(sandboxed, tmp_path, kind):
     for line, found in (("takes_targets = True", True), ("pass", False)):
         sandboxed(MINE.replace("    def __init__", f"    {line}\n\n    def __init__", 1))

@@ -24,7 +24,7 @@ from rffbench import (
 )
 from rffbench.errors import Fallback
 from rffbench.kernels import IsotropicKernel, MaternKernel, RationalQuadraticKernel, make_kernel, with_trait
-from tests.helpers.cases import slow
+from tests.helpers.cases import others_slow, slow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -78,7 +78,11 @@ def far_and_near(d):
 
 
 @pytest.mark.parametrize(
-    ("name", "d"), [(name, d) for name in FEW for d in (1, 2, 3, 4) if (name, d) != ("gauss-hermite", 4)]
+    ("name", "d"),
+    others_slow(
+        [(name, d) for name in FEW for d in (1, 2, 3, 4) if (name, d) != ("gauss-hermite", 4)],
+        quick=[(name, 2) for name in FEW],
+    ),
 )
 def test_in_few_inputs_the_mean_is_the_kernel_and_the_error_falls_with_its_rate(name, d):
     X = np.vstack([np.zeros(d), far_and_near(d)])

@@ -102,6 +102,7 @@ def test_set_for_an_article_all_tables_have_the_own_map_among_those_that_ship_an
     assert "wrote " in done.stderr
 
 
+@pytest.mark.slow
 def test_the_board_that_ships_is_set_with_every_map(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["board", "--format", "tex"], standalone_mode=False)
