@@ -50,6 +50,7 @@ def used(tree):
             yield from (text.rpartition(".")[2] for text in texts)
 
 
+@pytest.mark.slow
 def test_tests_use_no_private_name_of_the_package():
     """What they need of it is public; caches may be emptied."""
     package = [path for top in ("rffbench", "studies", "benchmarks", "scripts") for path in (ROOT / top).rglob("*.py")]
@@ -78,6 +79,7 @@ def test_the_use_of_a_private_name_is_found(source, names):
 # ---- code that nothing uses --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_function_and_class_is_used_outside_the_tests():
     """By name, in another place than its definition: in the package, studies, scripts, pages, …"""
     suffixes = (".py", ".md", ".toml", ".yaml", ".html")

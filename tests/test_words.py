@@ -50,6 +50,7 @@ def names() -> list[Given]:
     ]
 
 
+@pytest.mark.slow
 def test_only_what_migrates_rows_calls_timing_exclusive(names):
     assert {each.place.split(":")[0] for each in names if each.name == "exclusive"} == {"migrate.py"}
 

@@ -160,6 +160,7 @@ def test_an_error_of_the_client_ends_what_is_away(tmp_path):
     assert executor.cancelled == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_trial_done_beside_others_on_its_machine_is_marked_so():
     alone, beside = [], []
     local(FakeExperiment([]), workers=1).run([[spec()]], alone.append)

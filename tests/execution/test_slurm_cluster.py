@@ -207,6 +207,7 @@ def slurm(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.slow
 def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
     made, played = slurm([], partition="long", memory="4GiB", cpus="8", account="physics")
     made.run([[spec()]], [].append)

@@ -20,6 +20,7 @@ from rffbench.arguments.rowsource import BLOCK_ROWS, dense_rows
 from rffbench.errors import Fallback
 from rffbench.kernels import SPECTRAL_KERNELS, kernel_class
 from tests.helpers import contract, plug_ins
+from tests.helpers.cases import others_slow
 from tests.helpers.feature_maps import (
     ALL,
     CONTRACT,
@@ -37,6 +38,14 @@ from tests.helpers.kernel_rates import GAMMA, SIZES, ServedRows, X, Y, errors, l
 FIRST = dict(reversed(ALL))  # the way that each map's defaults choose
 DEAR = {"tensor-sketch", "positive", "leverage", "surrogate-leverage", "random-binning", "complex-to-real", "simplex"}
 QUICK = {name: promise for name, promise in FIRST.items() if name not in DEAR}  # of the rate, in a third of a second
+ONE_OF_A_FAMILY = [
+    each
+    for each in CONTRACT
+    if type(each).__name__.startswith(
+        ("RandomFourier", "Quadrature", "Surrogate", "Orthogonal", "Fastfood", "Nystroem", "Activation",
+         "RandomBinning", "Maclaurin")
+    )
+]  # fmt: skip
 every_map = pytest.mark.parametrize(("name", "promise"), ALL, ids=[label(*each) for each in ALL])
 
 
@@ -100,7 +109,7 @@ def test_the_rate_test_notices_a_bandwidth_wrong_by_two(kernel, wrong):
     assert abs(value + 0.5) > 3.5 * error
 
 
-@pytest.mark.parametrize("estimator", CONTRACT, ids=contract.name)
+@pytest.mark.parametrize("estimator", others_slow(CONTRACT, quick=ONE_OF_A_FAMILY), ids=contract.name)
 def test_scikit_learn_s_contract_is_kept(estimator):
     contract.keeps_the_contract(estimator)
 

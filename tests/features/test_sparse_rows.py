@@ -9,6 +9,7 @@ from rffbench import RandomFourierFeatures, StreamedRidgeClassifierCV, StreamedR
 from rffbench.arguments.rowsource import dense_rows
 from rffbench.features.hooks import columns_of
 from rffbench.solvers.svm.linear import LinearSVM
+from tests.helpers.cases import slow
 from tests.helpers.feature_maps import ALL, label, made
 
 rng = np.random.default_rng(0)
@@ -23,7 +24,7 @@ ESTIMATORS = [
 
 
 @pytest.mark.parametrize(("name", "promise"), BUILT_IN, ids=[label(*each) for each in BUILT_IN])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, *slow(np.float32)])
 def test_every_map_gives_the_same_of_sparse_rows(name, promise, dtype):
     sparse, dense = S.astype(dtype), DENSE.astype(dtype)
     features = made(name, promise, 24, random_state=3)

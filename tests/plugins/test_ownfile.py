@@ -29,6 +29,7 @@ def made(path, random_state=None):
     )
 
 
+@pytest.mark.slow
 def test_a_run_measures_a_map_in_a_file_found_from_the_config_s_folder(rffbench, tmp_path):
     write(tmp_path / "deep")
     done = rffbench("run", "deep/own.yaml")

@@ -45,10 +45,12 @@ def expected_to_fail(estimator):
 
 
 DEAR = (
+    "ASkotch",
     "Boosted",
     "EigenPro",
     "Falkon",
     "Gradient",
+    "Kernel",
     "Logistic",
     "PCG",
     "SparseRandom",

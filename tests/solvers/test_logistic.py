@@ -14,6 +14,7 @@ from rffbench import LogisticClassifierCV, RandomFourierFeatures
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import held_bytes
 from rffbench.solvers import make_solver
+from tests.helpers.cases import slow
 from tests.helpers.kernel_rates import ServedRows
 
 rng = np.random.default_rng(0)
@@ -111,7 +112,7 @@ def test_no_entry_of_the_gradient_exceeds_the_tolerance(y, columns):
 
 
 @pytest.mark.parametrize("y", [TWO, THREE])
-@pytest.mark.parametrize("method", ["held", "streamed"])
+@pytest.mark.parametrize("method", ["held", *slow("streamed")])
 def test_fits_made_together_are_those_made_one_by_one(y, method):
     one_by_one = LogisticClassifierCV(ALPHAS, features=FEATURES, method=method, tolerance=1e-8)
     together = clone(one_by_one).fit(X, y)

@@ -13,6 +13,7 @@ from rffbench.features.quadrature import spherical_radial
 from rffbench.features.quadrature.spherical_radial import radius_pair
 from rffbench.kernels import GaussianKernel, IsotropicKernel, MaternKernel, make_kernel, with_trait
 from rffbench.linalg.butterflies import ButterflySimplices
+from tests.helpers.cases import slow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 ISOTROPIC = with_trait(IsotropicKernel)
@@ -104,7 +105,7 @@ def fast_and_dense(monkeypatch, d, columns, radii, lengths=None):
     return fast, clone(map_).fit(np.zeros((2, d)))
 
 
-@pytest.mark.parametrize("radii", ["pairs", "independent", "truncated"])
+@pytest.mark.parametrize("radii", ["pairs", *slow("independent", "truncated")])
 @pytest.mark.parametrize(("d", "columns"), [(1, 10), (2, 2), (5, 60), (8, 46), (33, 400), (64, 1300), (100, 1100)])
 def test_butterflies_give_what_their_matrix_gives(monkeypatch, d, columns, radii):
     """Of numbers of rows that fill registers or do not, arrays in any order, and sparse rows."""

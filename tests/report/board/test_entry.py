@@ -447,6 +447,7 @@ def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
         own_map(mine, budget=Budget(0.5), slow=1e-2)
 
 
+@pytest.mark.slow
 def test_how_slow_a_map_is_is_measured(mine, tmp_path):
     slow = MINE.replace("P = X @ self.W_", "__import__('time').sleep(1); P = X @ self.W_")
     (tmp_path / "slow.py").write_text(slow)

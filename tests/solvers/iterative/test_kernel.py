@@ -16,6 +16,7 @@ from rffbench.solvers.iterative import kernel as kernel_module
 from rffbench.solvers.iterative.kernel import KernelMatrix, KernelSystem, PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
 from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
+from tests.helpers.cases import slow
 
 rng = np.random.default_rng(0)
 X, NEW = rng.uniform(size=(300, 3)), rng.uniform(size=(40, 3))
@@ -23,7 +24,7 @@ Y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=300)
 TIGHT = {"tolerance": 1e-9}
 
 
-@pytest.mark.parametrize("center", [True, "both", False])
+@pytest.mark.parametrize("center", ["both", *slow(True, False)])
 @pytest.mark.parametrize("preconditioner", ["rpcholesky", "uniform", "greedy", "none"])
 def test_it_agrees_with_the_direct_solve_and_chooses_as_that_does(preconditioner, center, monkeypatch):
     monkeypatch.setattr(kernel_module, "BLOCK", 64)
@@ -55,6 +56,7 @@ def test_a_product_is_the_kernel_matrix_s_in_blocks_of_which_half_are_computed(m
     assert max(values) <= 64**2
 
 
+@pytest.mark.slow
 def test_a_preconditioner_takes_fewer_passes():
     def passes(kind, rank=None):
         model = PCGKernelRidgeCV([1e-6], gamma=5.0, preconditioner=kind, rank=rank, random_state=0)
