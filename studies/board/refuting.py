@@ -7,7 +7,7 @@ trials, a comparison the median over datasets, looked at in many `views`. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -17,12 +17,13 @@ import pandas as pd
 from scipy.stats import binom
 
 from rffbench.stats import BALANCED, BASELINE, FEWEST, REGION, SESSION, Cost, groups_of, references
-from studies.board.registered import COLUMNS, OF_KERNEL
+from studies.board.registered import COLUMNS, OF_GAUSSIAN, OF_KERNEL
 from studies.board.standing import Board, shape
 from studies.evidence import results
 
 Measure = Literal["test", "squared", "auc"]
 """The error rate and the RMSE; the balanced error and the MSE; or one minus the AUC, of classifications alone."""
+MEASURES: tuple[Measure, ...] = ("test", "squared", "auc")
 ENDS = {"times_median": (0.125, 8.0), "lambda": (1e-9, 1e-2)}
 """The first and the last value of the board's grids of σ, over the median distance, and of λ."""
 SPLIT = ["dataset", "trial"]
@@ -35,6 +36,12 @@ FOUR = (BASELINE, *(OF_KERNEL[kernel][1] for kernel in ("Gaussian", "Laplacian",
 """Random Fourier features, and Nyström features of three kernels."""
 TWO_KERNELS = (*OF_KERNEL["Gaussian"], *OF_KERNEL["arc-cosine"])
 """A pair of kernels that gains little."""
+RANDOM = tuple(names[0] for names in OF_KERNEL.values())
+"""Random features of the five kernels."""
+KERNEL_FIRST = {names[0]: names for names in OF_KERNEL.values()}
+"""The kernel by its random features, then the map of this kernel: six fits."""
+MAP_FIRST = {name: tuple(names[at] for names in OF_KERNEL.values()) for at, name in enumerate(OF_KERNEL["Gaussian"])}
+"""The map by the Gaussian kernel, then the kernel with this map: six fits, too."""
 
 
 # ---- Errors ----------------------------------------------------------------------------------------------------------
@@ -75,6 +82,16 @@ def picked(found: pd.DataFrame, among: Sequence[str], columns: int) -> pd.DataFr
     return least.groupby(SPLIT).agg(error=("error", "mean"), at_end=("at_end", "any"), task=("task", "first"))
 
 
+def picked_in_order(found: pd.DataFrame, then: Mapping[str, Sequence[str]], columns: int) -> pd.DataFrame:
+    """By dataset and trial what is `picked` in two steps: a key of ``then``, and one of the methods that it has."""
+    mine = found[found["n_features"] == columns]
+    keys = mine[mine["method"].isin(list(then))]
+    first = keys.loc[keys.groupby(SPLIT)["cv"].idxmin()].set_index(SPLIT)["method"]
+    here = first.reindex(pd.MultiIndex.from_frame(mine[SPLIT])).map(lambda name: then.get(name, ()))
+    follows = [method in names for method, names in zip(mine["method"], here, strict=True)]
+    return picked(mine[follows], [name for names in then.values() for name in names], columns)
+
+
 def at_random(found: pd.DataFrame, among: Sequence[str], columns: int) -> pd.Series:
     """By dataset and trial the mean error: what a method that is drawn from these has."""
     return found[found["method"].isin(among) & (found["n_features"] == columns)].groupby(SPLIT)["error"].mean()
@@ -84,10 +101,24 @@ def ratios(
     found: pd.DataFrame, of: Sequence[str], over: Sequence[str], columns: int, over_columns: int | None = None
 ) -> pd.DataFrame:
     """By dataset and trial the `picked` error of the first methods over that of the others: ratio, at_end, task."""
-    mine, others = picked(found, of, columns), picked(found, over, over_columns or columns)
+    return quotients(picked(found, of, columns), picked(found, over, over_columns or columns))
+
+
+def quotients(mine: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """By dataset and trial one error over another, of tables such as those of `picked`: ratio, at_end, task."""
     both = mine.join(others.add_suffix("_over"), how="inner")
     at_end = both["at_end"] | both["at_end_over"]
     return pd.DataFrame({"ratio": both["error"] / both["error_over"], "at_end": at_end, "task": both["task"]})
+
+
+def spread(found: pd.DataFrame, levels: Sequence[Sequence[str]], columns: int, but: int = 0) -> pd.DataFrame:
+    """By dataset and trial how far the errors `picked` of these levels are apart: as ``error`` their standard
+    deviation, without the ``but`` largest; at_end and task."""
+    each = pd.concat([picked(found, names, columns) for names in levels], keys=range(len(levels)), names=["level"])
+    kept = each[each["error"].groupby(SPLIT).rank(method="first") <= len(levels) - but]
+    found_all = each["error"].groupby(SPLIT).size() == len(levels)
+    of_levels = kept.groupby(SPLIT).agg(error=("error", "std"), at_end=("at_end", "any"), task=("task", "first"))
+    return of_levels[found_all]
 
 
 def by_dataset(ratio: pd.Series) -> pd.Series:
@@ -144,7 +175,11 @@ def views(
 ) -> Views:  # fmt: skip
     """The comparison of `ratios`: all datasets; each task; trials of even and of odd number; without each group of
     datasets; without those where a trial is at the end of a grid; and by the other measures."""
-    found = {name: ratios(each, of, over, columns, over_columns) for name, each in by_measure.items()}
+    return viewed({name: ratios(each, of, over, columns, over_columns) for name, each in by_measure.items()})
+
+
+def viewed(found: dict[Measure, pd.DataFrame]) -> Views:
+    """The `views` of ratios by each measure."""
     first = found["test"]
     on, medians = by_dataset(first["ratio"]), dict[str, float]()
     for name, each in found.items():
@@ -171,8 +206,27 @@ def seen(
     over_columns: int | None = None,
 ) -> Views:  # fmt: skip
     """The `views` of two methods, or choices, of one of the board's configs."""
-    measures: tuple[Measure, ...] = ("test", "squared", "auc")
-    return views({each: rows(part, each) for each in measures}, of, over, columns, over_columns)
+    return views({each: rows(part, each) for each in MEASURES}, of, over, columns, over_columns)
+
+
+@cache
+def kernel_first(part: str, columns: int = COLUMNS) -> Views:
+    """The kernel chosen before the map, over the map chosen before the kernel, with as many fits."""
+    ways = {each: [picked_in_order(rows(part, each), then, columns) for then in (KERNEL_FIRST, MAP_FIRST)]
+            for each in MEASURES}  # fmt: skip
+    return viewed({each: quotients(*both) for each, both in ways.items()})
+
+
+@cache
+def kernels_vary(part: str, of_maps: str, columns: int = COLUMNS, but: int = 0) -> Views:
+    """The `spread` of errors among five kernels, each by the better of its maps, over that among five maps of the
+    Gaussian kernel, without the ``but`` worst of each."""
+    maps = [(name,) for name in OF_GAUSSIAN]
+    return viewed({
+        each: quotients(spread(rows(part, each), list(OF_KERNEL.values()), columns, but),
+                        spread(rows(of_maps, each), maps, columns, but))
+        for each in MEASURES
+    })  # fmt: skip
 
 
 @cache
@@ -184,9 +238,8 @@ def drawn(part: str, among: tuple[str, ...] = EVERY) -> float:
 @cache
 def trees_over_choice(columns: int) -> Views:
     """Boosted trees over the choice of kernel and map with this number of columns, on the splits that both have."""
-    measures: tuple[Measure, ...] = ("test", "squared", "auc")
-    found = {}
-    for each in measures:
+    found = dict[Measure, pd.DataFrame]()
+    for each in MEASURES:
         trees = rows("board", each)
         found[each] = pd.concat([rows("board-kernels", each), trees[trees["method"].isin(TREES)]])
     return views(found, TREES, EVERY, 1, columns)

@@ -1,5 +1,6 @@
 """Attempts to refute the advice: ratios of errors in many views, columns, and seconds, of made-up rows."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -42,6 +43,28 @@ def test_a_choice_has_the_error_of_the_least_cross_validation_error_and_the_mean
     assert refuting.picked(found, ["a", "b"], 512)["error"].tolist() == pytest.approx([0.2])
     assert refuting.picked(found, ["a", "b", "c"], 512)["error"].tolist() == pytest.approx([0.3])
     assert refuting.at_random(found, ["a", "b", "c"], 512).tolist() == pytest.approx([0.7 / 3])
+
+
+def test_a_choice_in_two_steps_is_among_what_the_first_step_leaves():
+    """The kernel k2 has the least cross-validation error by its first map; its second map then has less than this one.
+    The second map of k1 would have the least of all."""
+    of = {"k1": (0.3, 70), "k1 other": (0.1, 90), "k2": (0.25, 75), "k2 other": (0.2, 80)}
+    rows = [trial(name, method, score, cv_error=cv) for name in ("eeg", "pol") for method, (cv, score) in of.items()]
+    found = refuting.errors(pd.DataFrame(rows))
+    then = {"k1": ("k1", "k1 other"), "k2": ("k2", "k2 other")}
+    assert refuting.picked_in_order(found, then, 512)["error"].tolist() == pytest.approx([0.2, 0.2])
+    assert refuting.picked(found, list(of), 512)["error"].tolist() == pytest.approx([0.1, 0.1])
+
+
+def test_the_spread_of_errors_is_among_the_better_methods_of_each_level_without_the_worst():
+    levels = [("a", "a other"), ("b",), ("c",)]
+    of = {"a": (0.1, 90), "a other": (0.2, 10), "b": (0.1, 80), "c": (0.1, 40)}
+    rows = [trial("eeg", method, score, cv_error=cv) for method, (cv, score) in of.items()]
+    rows += [trial("pol", method, 50) for method in ("a", "b")]  # c is to come
+    found = refuting.errors(pd.DataFrame(rows))
+    all_levels, but_one = (refuting.spread(found, levels, 512, but)["error"].to_dict() for but in (0, 1))
+    assert all_levels == pytest.approx({("eeg", 0): np.std([0.1, 0.2, 0.6], ddof=1)})
+    assert but_one == pytest.approx({("eeg", 0): np.std([0.1, 0.2], ddof=1)})
 
 
 def test_each_view_has_its_own_datasets_and_trials():
