@@ -1,15 +1,19 @@
 """What several test files need: a cache of the data that needs no network, and commands as subprocesses."""
 
+import fcntl
 import gc
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited too
 import sklearn  # noqa: F401  and its OpenMP
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from rffbench.execution.local import PRELOAD
@@ -25,6 +29,19 @@ multiprocessing.get_context("forkserver").set_forkserver_preload(list(PRELOAD))
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more threads would wait for each other
     threadpool_limits(1)
+    compile_anew = Dispatcher.compile
+
+    def compile_once(self, signature):
+        """As numba does; but what one worker compiles the others wait for, and load: a fifth of a first run."""
+        module, name = self.py_func.__module__, self.py_func.__qualname__
+        if not module.startswith("rffbench."):  # is in no cache
+            return compile_anew(self, signature)
+        lock = Path(tempfile.gettempdir()) / f"{module}.{name}-{os.getuid()}.lock"
+        with global_compiler_lock, lock.open("w") as opened:  # in this order, which is that of functions called
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            return compile_anew(self, signature)
+
+    Dispatcher.compile = compile_once
 
 
 LONGEST = (
