@@ -237,6 +237,16 @@ class Triangle:
         )  # fmt: skip
         return X
 
+    def solve_factor(self, B: NDArray[np.float64], *, transposed: bool = False) -> NDArray[np.float64]:
+        """L⁻¹B, or ``transposed`` L⁻ᵀB, for B (p, t), if this triangle holds the Cholesky factor L of A."""
+        X = np.array(B, dtype=np.float64, order="F", ndmin=2)
+        plain = transposed != (self.row_step == 1)
+        call(
+            "dtrsm", b"L", self._uplo, b"N" if plain else b"T", b"N", self.p, X.shape[1], 1.0, self._pointer,
+            self._leading_dimension, address(X), self.p,
+        )  # fmt: skip
+        return X
+
     def inverse_diagonal(self) -> NDArray[np.float64]:
         """diag(A⁻¹), if this triangle holds the Cholesky factor L of A, which is overwritten.
 
@@ -368,4 +378,5 @@ def warm_up() -> None:
     out.multiply(np.ones((2, 1)))
     out.cholesky()
     out.solve(np.ones((2, 1)))
+    out.solve_factor(np.ones((2, 1)))
     out.inverse_diagonal()

@@ -29,7 +29,8 @@ from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.plugins.parts import TRIGONOMETRY
 from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows, less_origin, target_origin
-from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
+from rffbench.solvers.ridge.cross_validation import solve_ridge_cv
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds
 from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.foreign import ChangedRows, leaving_others_alone
 from rffbench.trials.guards import against_faulty_parts

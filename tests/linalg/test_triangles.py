@@ -79,6 +79,9 @@ def test_sum_factor_solve_and_inverse_diagonal(p, which):
     np.testing.assert_allclose(work.multiply(B), A @ B, rtol=1e-10, atol=1e-9)
     work.cholesky()
     np.testing.assert_allclose(work.solve(B), np.linalg.solve(A, B), rtol=1e-9, atol=1e-12)
+    L = np.linalg.cholesky(A)
+    np.testing.assert_allclose(work.solve_factor(B), np.linalg.solve(L, B), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(work.solve_factor(B, transposed=True), np.linalg.solve(L.T, B), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(work.inverse_diagonal(), np.diag(np.linalg.inv(A)), rtol=1e-9)
 
 

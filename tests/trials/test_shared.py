@@ -13,7 +13,8 @@ from rffbench.data.userfile import look
 from rffbench.io.process import Contention
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.solvers.base import default_block_rows
-from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
+from rffbench.solvers.ridge.cross_validation import solve_ridge_cv
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials import memory as trial_memory
 from rffbench.trials import shared as shared

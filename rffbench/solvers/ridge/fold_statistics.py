@@ -29,6 +29,11 @@ HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
 
 WORTH_A_FACTOR = 256  # from this number of columns on, several matrices are factored at a time
 
+COLUMNS_A_STEP = 32
+"""A Cholesky factor of p columns takes p³/3 operations, and as long as p/64 steps of conjugate gradients for one
+target, each of which reads some p² numbers."""
+FEWEST_STEPS = 32  # if fewer steps take as long, they gain little
+
 LOST = 1e-3  # the share of the target's variance above which rounding of held-out errors is said
 
 SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
@@ -72,12 +77,18 @@ class Statistics(Protocol):
         """out ← ZᵀZ over the rows of ``folds``."""
         ...
 
-    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+    def multiply(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z_kᵀZ_k·coef for coef (columns, t), Z_k the rows of ``fold``."""
         ...
 
     def trace(self, fold: int) -> float:
         """A bound of ‖Z_k‖², the sum of squares of all features of ``fold``."""
+        ...
+
+    @property
+    def most_steps(self) -> int:
+        """The steps of conjugate gradients on all folds that take as long as the folds' Cholesky factors; 0 if they are
+        too few to gain."""
         ...
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
@@ -159,13 +170,17 @@ class FoldStatistics:
         """out ← ZᵀZ over the rows of ``folds``."""
         sum_triangles(out, [self._grams[fold] for fold in folds])
 
-    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
-        return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
+    def multiply(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z_kᵀZ_k·coef for coef (columns, t), Z_k the rows of ``fold``."""
+        return self._grams[fold].multiply(coef)
 
     def trace(self, fold: int) -> float:
         """‖Z_k‖², Z_k the rows of ``fold``."""
         return float(self._grams[fold].diagonal.sum())
+
+    @property
+    def most_steps(self) -> int:
+        return most_steps(self.columns, self.folds, self.targets)
 
     @property
     def finite(self) -> bool:
@@ -239,17 +254,28 @@ class RecombinedStatistics:
             return
         recombine_triangles(out, triangles, self.first, self.second, self.a, self.b)
 
-    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        used = 1 + max(self.first.max(), self.second.max())
-        lifted = np.zeros((used, coef.shape[1]))
+    @property
+    def _used(self) -> int:
+        """Columns of ``base`` up to the last one that is used."""
+        return 1 + int(max(self.first.max(), self.second.max()))
+
+    def multiply(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z_kᵀZ_k·coef for coef (columns, t), Z_k the rows of ``fold``."""
+        lifted = np.zeros((self._used, coef.shape[1]))
         np.add.at(lifted, self.first, self.a[:, None] * coef)
         np.add.at(lifted, self.second, self.b[:, None] * coef)
-        return np.einsum("ij,ij->j", lifted, self.base._grams[fold].leading(used).multiply(lifted))
+        product = self.base._grams[fold].leading(self._used).multiply(lifted)
+        return self.a[:, None] * product[self.first] + self.b[:, None] * product[self.second]
 
     def trace(self, fold: int) -> float:
         """A bound of ‖Z_kT‖², Z_k the rows of ``fold``."""
         lengths = np.sqrt(self.base._grams[fold].diagonal)
         return float(np.square(np.abs(self.a) * lengths[self.first] + np.abs(self.b) * lengths[self.second]).sum())
+
+    @property
+    def most_steps(self) -> int:
+        share = (self.columns / self._used) ** 2  # a step reads the Gram matrices of ``base``
+        return most_steps(share * self.columns, self.folds, self.targets)
 
 
 class Accuracy(NamedTuple):
@@ -291,6 +317,12 @@ class RidgeSolution:
         return replace(self, intercept=self.intercept + origin, path=path)
 
 
+def most_steps(columns: float, folds: int, targets: int) -> int:
+    """See `Statistics.most_steps`."""
+    steps = int(columns / (COLUMNS_A_STEP * (1 + targets)))
+    return steps if folds > 1 and steps >= FEWEST_STEPS else 0
+
+
 def fold_bounds(n: int, folds: int) -> list[int]:
     """The first row of each fold of n rows, and n. Folds are contiguous, with the sizes of scikit-learn's KFold."""
     sizes = [n // folds + (fold < n % folds) for fold in range(folds)]
@@ -323,59 +355,96 @@ class Work:
                 return cls(list(stack)[:factors], spare or stack[factors])
         return cls([spare or TriangleStack(1, p)[0]], None)
 
+    def share_out(self, tasks: Sequence[Callable[[Any], object]], p: int) -> None:
+        """Call each task with a factor that no other task uses: several side by side if there are enough tasks, else
+        one after another, each in all threads."""
+        free = list(self.factors)
+
+        def do(task: Callable[[Any], object]) -> None:
+            factor = free.pop()
+            task(factor)
+            free.append(factor)
+
+        if len(tasks) >= len(free) > 1 or p < WORTH_A_FACTOR:
+            side_by_side([partial(do, task) for task in tasks], len(free))
+        else:  # all threads work on one matrix
+            for task in tasks:
+                do(task)
+
+
+@dataclass(frozen=True)
+class Equations:
+    """(C + cI)β = b of ridge on the rows of ``folds``: C = ZᵀZ, or with ``center='both'`` ZᵀZ − n·z̄z̄ᵀ."""
+
+    statistics: Statistics
+    folds: Sequence[int]
+    center: Center
+    moments: Moments
+    y_mean: NDArray[np.float64]  # (t,), zeros if y is not centred
+    z_mean: NDArray[np.float64]  # (p,)
+    right: NDArray[np.float64]  # b (p, t)
+
+    @classmethod
+    def of(cls, statistics: Statistics, folds: Sequence[int], center: Center) -> Equations:
+        moments = statistics.moments(folds)
+        y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
+        right = moments.right - np.outer(moments.sums, y_mean)
+        return cls(statistics, folds, center, moments, y_mean, moments.sums / moments.n, right)
+
+    def gather(self, out: Any) -> float:
+        """out ← C. Returns its trace."""
+        self.statistics.gram(self.folds, out)
+        if self.center == "both":
+            out.add_gram(self.z_mean[None, :], -float(self.moments.n))
+        return float(out.diagonal.sum())
+
+    def factor(self, c: float, out: Any) -> None:
+        """out, which is C, ← the Cholesky factor of C + cI. LinAlgError if this is singular."""
+        out.diagonal[:] += c
+        out.cholesky()
+
+    def mean_part(self, V: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """(ZᵀZ − C)V for V (p, t): n·z̄z̄ᵀV, or 0."""
+        if self.center != "both":
+            return 0.0
+        return np.outer(self.moments.n * self.z_mean, self.z_mean @ V)
+
+    def penalty(self, alpha: float, lambda_scale: RidgeScale, trace: float) -> float:
+        """c, with the ``trace`` of C."""
+        return penalty(alpha, self.moments.n, lambda_scale, trace)
+
+    def accuracy(self, trace: float, lambda_scale: RidgeScale) -> Accuracy:
+        return Accuracy.of("cholesky", CHOLESKY_FLOOR * trace, self.penalty(1.0, lambda_scale, trace))
+
+    def solution(self, coef: NDArray[np.float64]) -> Solution:
+        """The coefficients with their intercept."""
+        return coef, self.y_mean - self.z_mean @ coef if self.center == "both" else self.y_mean
+
 
 def solve_folds(
     statistics: Statistics, folds: Sequence[int], alphas: Sequence[float], *, lambda_scale: RidgeScale,
     center: Center, work: Work,
 ) -> Solved:  # fmt: skip
     """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None if the matrix is singular."""
-    moments = statistics.moments(folds)
-    y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
-    z_mean = moments.sums / moments.n
-    right = moments.right - np.outer(moments.sums, y_mean)
+    equations = Equations.of(statistics, folds, center)
     kept = work.kept if len(alphas) > 1 else None
+    trace = np.nan if kept is None else equations.gather(kept)
+    solutions: Solutions = [None] * len(alphas)
 
-    def gather(out: Any) -> None:
-        statistics.gram(folds, out)
-        if center == "both":
-            out.add_gram(z_mean[None, :], -float(moments.n))
-
-    trace = np.nan
-
-    def solve(alpha: float, factor: Any) -> Solution | None:
+    def solve(index: int, factor: Any) -> None:
         nonlocal trace
         if kept is None:
-            gather(factor)
-            trace = float(factor.diagonal.sum())
+            trace = equations.gather(factor)
         else:
             factor.copy_from(kept)
-        factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale, trace)
         try:
-            factor.cholesky()
+            equations.factor(equations.penalty(alphas[index], lambda_scale, trace), factor)
         except LinAlgError:
-            return None
-        coef = factor.solve(right)
-        return coef, y_mean - z_mean @ coef if center == "both" else y_mean
+            return
+        solutions[index] = equations.solution(factor.solve(equations.right))
 
-    if kept is not None:
-        gather(kept)
-        trace = float(kept.diagonal.sum())
-    solutions: Solutions = [None] * len(alphas)
-    free = list(work.factors)
-
-    def solve_one(index: int) -> None:
-        factor = free.pop()
-        solutions[index] = solve(alphas[index], factor)
-        free.append(factor)
-
-    tasks = [partial(solve_one, index) for index in range(len(alphas))]
-    if len(tasks) >= len(free) > 1 or len(right) < WORTH_A_FACTOR:
-        side_by_side(tasks, len(free))
-    else:  # all threads work on one matrix
-        for task in tasks:
-            task()
-    unit = penalty(1.0, moments.n, lambda_scale, trace)
-    return Solved(solutions, Accuracy.of("cholesky", CHOLESKY_FLOOR * trace, unit))
+    work.share_out([partial(solve, index) for index in range(len(alphas))], len(equations.right))
+    return Solved(solutions, equations.accuracy(trace, lambda_scale))
 
 
 def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
@@ -390,7 +459,8 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
     solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
     if not solved:
         return results
-    quadratics = statistics.quadratic(fold, np.hstack([coef for _, (coef, _) in solved]))
+    coefs = np.hstack([coef for _, (coef, _) in solved])
+    quadratics = np.einsum("ij,ij->j", coefs, statistics.multiply(fold, coefs))
     for (index, (coef, intercept)), quadratic in zip(solved, np.split(quadratics, len(solved)), strict=True):
         errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + quadratic
         errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
@@ -430,28 +500,6 @@ def mean_error(
     share of wrong labels, weighted by ``weights``."""
     errors = wrong_rows(outputs, Y) if scoring else np.square(outputs - Y).mean(axis=1)
     return float(np.average(errors, weights=weights))
-
-
-def solve_ridge_cv(
-    statistics: Statistics, alphas: Sequence[float], *, lambda_scale: RidgeScale = "n", center: Center = True,
-    memory: int | None = None, held_out: HeldOut | None = None, path: bool = False,
-) -> RidgeSolution:  # fmt: skip
-    """Ridge on all rows at the alpha with the smallest mean held-out error over the folds, the first of equals.
-
-    The error is that of ``held_out``, or else the mean square, from the folds' statistics. With one fold or one alpha,
-    the first alpha is fitted. An alpha that is too small for a positive definite matrix has an infinite error;
-    LinAlgError if none is large enough. ``memory`` (bytes) bounds the working triangles, in addition to ``statistics``:
-    with fewer than two, a sum is computed again for each alpha.
-    """
-    alphas = [float(alpha) for alpha in alphas]
-    work = statistics.work(len(alphas), memory)
-
-    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solved:
-        return solve_folds(statistics, folds, alphas, lambda_scale=lambda_scale, center=center, work=work)
-
-    held_out = held_out or partial(held_out_mse, statistics)
-    fold_error = cross_validate(statistics.folds, alphas, solve, held_out)
-    return best_solution(alphas, fold_error, partial(solve, range(statistics.folds)), path=path)
 
 
 def cross_validate(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import not_finite
 from rffbench.solvers.base import default_block_rows
-from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_folds
+from rffbench.solvers.ridge.cross_validation import FoldSolver
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics
 from rffbench.solvers.ridge.streamed import StreamedRidge
 from rffbench.solvers.ridge.streaming import Streaming
 
@@ -66,13 +67,12 @@ def held_out_outputs(
         raise ValueError(not_finite(model.features))
     if model._root is not None:
         statistics.mix(model._root)
-    work = statistics.work(len(alphas), model.memory)
+    solver = FoldSolver(statistics, model.lambda_scale, model.center, statistics.work(len(alphas), model.memory))
+    solver.share_factors(alphas)
     solved = []
     for each in range(folds):
         others = [other for other in range(folds) if other != each]
-        found = solve_folds(
-            statistics, others, alphas, lambda_scale=model.lambda_scale, center=model.center, work=work
-        )  # fmt: skip
+        found = solver.solve(others, alphas)
         nothing = np.full((model._columns, Y.shape[1]), np.nan), np.full(Y.shape[1], np.nan)
         coefs, intercepts = zip(*(each or nothing for each in found.solutions), strict=True)
         solved.append((model._raw(np.hstack(coefs)), np.hstack(intercepts)))

@@ -7,12 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.hooks import hook, makes_sparse, most_columns
+from rffbench.linalg.threads import thread_count
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.solvers.base import default_block_rows
-from rffbench.solvers.ridge.fold_statistics import FoldStatistics
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics, most_steps
 from rffbench.solvers.ridge.svd import FoldFactors
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
+GRADIENTS = 12  # vectors of conjugate gradients, for each right side
 Way = Literal["in_one_pass", "in_passes", "dual", "by_cg", "by_blocks"]
 
 
@@ -50,6 +52,8 @@ def streaming_plan(
     statistics = FoldFactors if by_svd else FoldStatistics
     least_work = 0 if folds % 2 or by_svd else TriangleStack.bytes_needed(2, p)
     vectors = 8 * p * size.targets * (5 * size.alphas + folds + 8)
+    if not by_svd and most_steps(p, folds, size.targets):
+        vectors += 8 * p * size.targets * folds * (size.alphas + GRADIENTS * thread_count())
     always = kept + hook(features, "bytes_to_map") + vectors
     ways: list[tuple[Way, int]] = [
         ("in_one_pass", always + statistics.bytes_needed(p, folds, size.targets) + least_work),

@@ -34,6 +34,7 @@ from rffbench.solvers.base import (
     rows_of,
 )
 from rffbench.solvers.ridge.cg import solve_sparse_cv
+from rffbench.solvers.ridge.cross_validation import solve_ridge_cv
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,
@@ -45,7 +46,6 @@ from rffbench.solvers.ridge.fold_statistics import (
     cv_results,
     fold_bounds,
     solve_folds,
-    solve_ridge_cv,
     wrong_rows,
     wrong_share,
 )

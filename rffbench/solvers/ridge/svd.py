@@ -150,7 +150,7 @@ def solve_svd_cv(
     factors: FoldFactors, alphas: Sequence[float], *, lambda_scale: RidgeScale = "n", center: Center = True,
     held_out: HeldOut | None = None, path: bool = False,
 ) -> RidgeSolution:  # fmt: skip
-    """As `rffbench.solvers.ridge.fold_statistics.solve_ridge_cv`, by singular values, accurate at any alpha."""
+    """As `rffbench.solvers.ridge.cross_validation.solve_ridge_cv`, by singular values, accurate at any alpha."""
 
     def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solved:
         return factors.solve(folds, alphas, lambda_scale=lambda_scale, center=center)

@@ -24,7 +24,8 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import FourierFeatures
 from rffbench.features.weighted.pool import PooledFeatures
 from rffbench.solvers.base import Classifier, Regressor, less_origin, no_singular
-from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds, solve_ridge_cv
+from rffbench.solvers.ridge.cross_validation import solve_ridge_cv
+from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds
 from rffbench.solvers.ridge.settings import (
     ALPHAS,
     Center,
@@ -128,9 +129,11 @@ class DeviceStatistics:
         for fold in folds:
             out.values.add_(self._grams[fold].values)
 
-    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
-        return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
+    most_steps = 0  # factors take no longer on a device
+
+    def multiply(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z_kᵀZ_k·coef for coef (columns, t), Z_k the rows of ``fold``."""
+        return self._grams[fold].multiply(coef)
 
     def trace(self, fold: int) -> float:
         """‖Z_k‖², Z_k the rows of ``fold``."""

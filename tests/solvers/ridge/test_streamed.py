@@ -22,7 +22,8 @@ from rffbench.features.weighted import pool
 from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.solvers import make_solver
 from rffbench.solvers.ridge import fold_statistics as solver_statistics
-from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds, solve_ridge_cv
+from rffbench.solvers.ridge.cross_validation import solve_ridge_cv
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds
 from rffbench.solvers.ridge.streamed import (
     StreamedRidge,
     StreamedRidgeClassifier,

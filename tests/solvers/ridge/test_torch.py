@@ -129,7 +129,7 @@ def test_statistics_are_float64_sums_and_equal_the_cpus(dtype):
     for name, value in vars(plain.moments([0, 2])).items():
         np.testing.assert_allclose(getattr(other.moments([0, 2]), name), value, rtol=1e-12, atol=1e-11)
     coef = np.random.default_rng(0).standard_normal((40, 2))
-    np.testing.assert_allclose(other.quadratic(1, coef), plain.quadratic(1, coef), rtol=1e-11)
+    np.testing.assert_allclose(other.multiply(1, coef), plain.multiply(1, coef), rtol=1e-11)
 
 
 @pytest.mark.parametrize("center", [True, "both", False])
