@@ -19,6 +19,7 @@ from rffbench.features.structured.simplex import SimplexRandomFeatures
 from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel, check_squares
 from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.exponentials import exponential_columns
+from rffbench.linalg.threads import blas_for
 from rffbench.plugins.parts import MapServes
 
 DRAWN_BY: dict[str, type[FourierFeatures]] = {
@@ -166,9 +167,9 @@ class PositiveFeatures(FeatureMap):
             return np.asarray(found)
 
         mirrored = out[:, half:] if out.shape[1] > half else None
-        exponential_columns(
-            scaled, W.astype(X.dtype), (center @ W).astype(X.dtype), of_rows, of_columns, out[:, :half], mirrored
-        )
+        with blas_for(W.size):  # BLAS's threads would spin on a processor while the rows are mapped
+            projected = (center @ W).astype(X.dtype)
+        exponential_columns(scaled, W.astype(X.dtype), projected, of_rows, of_columns, out[:, :half], mirrored)
 
 
 def optimal_tilt(mean_square: float, d: int) -> float:
