@@ -1,4 +1,8 @@
-"""Trials in processes of this machine: each task in a fresh process, which is killed at its limits."""
+"""Trials in processes of this machine, which are killed at their limits.
+
+Each task has a new process, but short tasks of built-in code take turns in one: starting it costs as much as ten small
+trials.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,10 @@ class LocalExecutor:
 
     A trial that crosses a limit is killed, and its row says so, as does the row of a trial whose worker dies. A new
     worker runs the task's other trials. If the work that they share is lost, each of them is tried on its own.
+
+    A worker takes another task while it is young, holds no more memory than a new one, and all its trials were ok. A
+    trial that fails there is tried again in a new worker, and that result counts. Foreign code and tasks with the whole
+    machine always have a new worker.
     """
 
     name = "local"
@@ -115,10 +123,12 @@ class LocalExecutor:
             parts.setdefault((bool(foreign_code(task[0])), alone or self.needs_machine(task)), []).append(task)
         faults = Faults()
         for foreign, whole in sorted(parts):
-            self._run(parts[foreign, whole], done, faults, 1 if whole else self.workers, timing == "features")
+            workers, times = 1 if whole else self.workers, timing == "features"
+            self._run(parts[foreign, whole], done, faults, workers, times, several=not (foreign or whole))
 
-    def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool) -> None:
-        """Run these tasks with at most ``workers`` workers. With ``times`` they may ask for the machine."""
+    def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool, *, several: bool) -> None:
+        """Run these tasks with at most ``workers`` workers. With ``times`` they may ask for the machine, and with
+        ``several`` one may run several short tasks."""
         queue = deque(tasks)
         workers = max(1, min(workers, len(queue)))
         threads = self.threads or max(1, processors() // workers)
@@ -144,6 +154,8 @@ class LocalExecutor:
                         if worker.over:
                             running.remove(worker)
                             queue.extendleft(reversed(worker.leftover))
+                        elif worker.idle:
+                            worker.go_on(queue.popleft() if queue and several and worker.can_go_on() else None)
                         for result in results:
                             done(result)
                             faults.count(result)

@@ -22,6 +22,7 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
     from rffbench.data.rows import Rows
     from rffbench.linalg import threads, triangles, trigonometric
     from rffbench.solvers import spec as solver_spec
+    from rffbench.trials import shared, tasks  # noqa: F401  what a worker runs
     from rffbench.trials.problem import Problem
     from rffbench.trials.single import run_trial
     from rffbench.trials.spec import TrialSpec

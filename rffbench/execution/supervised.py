@@ -14,19 +14,21 @@ from rffbench.execution.channel import TaskAccount
 from rffbench.execution.child import REAP_S, Child
 from rffbench.execution.failure import NO_RESULT, Failure, without_folders
 from rffbench.execution.worker import SHOW_STACK, Settings, shared_seconds, work
-from rffbench.io.process import tree_memory
+from rffbench.io.process import RESERVE_BYTES, private_memory, tree_memory
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialResult
 
 STACK_S = 1.0  # how long a hanging worker has to write its stack
 STACK_LOOK_S = 0.03  # how often its file is read: it is complete when it ends with a newline and no longer grows
 START_S = 120.0  # how long a process may take to load its libraries
+YOUNG_S = 1.0  # a worker of this age takes no other task; starting one takes about 0.05 s of a processor
 
 
 class Worker(Child):
-    """A child that runs one task, as its parent sees it.
+    """A child that runs one task, as its parent sees it, or several short ones in turn.
 
-    ``over`` is true once it has ended; ``leftover`` then holds the tasks to try again in new workers.
+    ``idle`` is true while it waits for `go_on`, and ``over`` once it has ended; ``leftover`` then holds the tasks to
+    try again. A trial that fails after another task is tried again in a new worker: the other task may be the cause.
     """
 
     def __init__(self, specs: Task, settings: Settings, time_limit: float | None) -> None:
@@ -40,12 +42,16 @@ class Worker(Child):
         self.has_machine = False
         self.timer: Timer | None = None  # with which it timed last
         self.ready = False
+        self.idle = False
+        self.used = False  # it has run another task before
         self.paused_since: float | None = None  # since when it, and its clock, are paused: stopped, or waiting to time
         self.over = False
         self.leftover: list[Task] = []
         self.unready: Failure | None = None  # why it died before it could begin
         self._failure: Failure | None = None
         self._done = False
+        self._failed = False  # a trial has
+        self._born, self._held = self.since, 0  # when it was ready, and the bytes that it held then
         self._stopped_since: float | None = None
 
     def signs(self) -> list[Any]:
@@ -105,20 +111,42 @@ class Worker(Child):
                 kind, value = self.pipe.recv()
                 self.since = time.monotonic()
                 if kind == "ready":
-                    self.ready = True
+                    self.ready, self._born = True, self.since
+                    self._held = private_memory(self.process.pid or 0) or 0
                 elif kind in ("raised", "unready"):
                     self._failure = value
                 elif kind == "done":
-                    self._done = True
+                    self._done = self.idle = True
                 elif kind == "alone":  # it asks for the machine, or gives its timer back; it may have asked again since
                     self.asks, self.has_machine = value is None, False
                     self.timer = value or self.timer
                     self._clock(paused=self.asks)
                 elif result := self.account.hear(kind, value):
-                    results.append(result)
+                    self._failed |= result.status != "ok"
+                    if self._failed and self.used:  # it is tried again, with all trials after it
+                        self.account.waiting[result.spec.key] = result.spec
+                        self._failure = NO_RESULT
+                    else:
+                        results.append(result)
         except (EOFError, OSError):
             return results, True
         return results, False
+
+    def can_go_on(self) -> bool:
+        """Whether an idle worker may run another task: it is young, nothing in it has failed, and it holds hardly more
+        memory than a new one."""
+        held = private_memory(self.process.pid or 0) or 0
+        sound = not (self._failed or self.account.waiting)
+        return sound and self.since - self._born < YOUNG_S and held - self._held < RESERVE_BYTES
+
+    def go_on(self, task: Task | None) -> None:
+        """Have an idle worker run another task, or end."""
+        self.idle = False
+        if task:
+            self.account, self.used, self._done = TaskAccount(task), True, False
+        self.since = time.monotonic()
+        with contextlib.suppress(OSError):  # it has died, as `step` will see
+            self.pipe.send(task)
 
     def take_machine(self, timer: Timer) -> None:
         """Tell the worker that it has the machine, and pass on the timer of the worker before it."""
@@ -151,13 +179,15 @@ class Worker(Child):
         """Kill the worker, give ``failure`` to its current trial, and keep the trials that can be tried again."""
         if not self.ready:
             self.unready = failure
-        blamed = self.account.to_blame(finished=self._done, spent=failure.spent) if self.ready else []
+        fresh = self.ready and not self.used
+        blamed = self.account.to_blame(finished=self._done, spent=failure.spent) if fresh else []
         self.kill()
         results, _ = self._receive()  # what it said in its last moments counts
         self.pipe.close()
         self.over = True
         failed, again = self.account.close(blamed, failure, held)
-        self.leftover = again if self.ready else [list(self.account.waiting.values())]
+        waiting = list(self.account.waiting.values())
+        self.leftover = again if fresh or not waiting else [waiting]
         return results + failed
 
     def _ask_for_stack(self) -> str:

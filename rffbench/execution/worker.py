@@ -1,4 +1,4 @@
-"""The child's side: a fresh process that runs one task and reports its progress to its parent."""
+"""The child's side: a process that runs one task, or several short ones, and reports its progress to its parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from importlib import import_module
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from rffbench.arguments.rowsource import subtract_pauses
 from rffbench.execution import Task
@@ -62,7 +62,8 @@ def resolve(function: str) -> Callable[..., Any]:
 
 
 def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
-    """Run a task in this process: ``work(specs, channel)``. No trial is blamed for a failure before it is ``ready``."""
+    """Run a task in this process: ``work(specs, channel)``, and then each that the parent sends, until it sends None.
+    No trial is blamed for a failure before this process is ``ready``."""
     _settle_in()
     try:
         subtract_pauses(shared_seconds(settings.paused))
@@ -76,33 +77,37 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
         pipe.send(("unready", Failure.of(error)))
         return
     pipe.send(("ready", None))
+    task: Task | None = specs
     try:
-        _do(do, specs, settings, pipe, stack, started)
-    except OSError:  # a map has closed the pipe: its parent sees that this process has ended
+        with stack:
+            faulthandler.enable(stack, all_threads=False)
+            faulthandler.register(SHOW_STACK, stack, all_threads=False)
+            while task and _is_done(do, task, settings, pipe, started):
+                task = pipe.recv()
+            faulthandler.disable()
+            faulthandler.unregister(SHOW_STACK)
+    except (OSError, EOFError):  # a map has closed the pipe: its parent sees that this process has ended
         raise SystemExit(1) from None
 
 
-def _do(do: Any, specs: Task, settings: Settings, pipe: connection.Connection, stack: TextIO, started: float) -> None:
-    with stack:
-        faulthandler.enable(stack, all_threads=False)
-        faulthandler.register(SHOW_STACK, stack, all_threads=False)
-        try:
-            channel = Channel(
-                pipe.send,
-                workers=settings.workers,
-                threads=settings.threads,
-                memory_limit=settings.memory_limit,
-                machine=lambda: the_machine(pipe, settings.threads, started),
-            )
-            do(specs, channel)
-        except SystemExit:
-            raise
-        except BaseException as error:  # KeyboardInterrupt too: no Ctrl-C comes here, a map has raised it
-            pipe.send(("raised", Failure.of(error)))
-        else:
-            pipe.send(("done", None))
-        faulthandler.disable()
-        faulthandler.unregister(SHOW_STACK)
+def _is_done(do: Any, task: Task, settings: Settings, pipe: connection.Connection, started: float) -> bool:
+    """Run a task; whether it came to its end without an exception."""
+    channel = Channel(
+        pipe.send,
+        workers=settings.workers,
+        threads=settings.threads,
+        memory_limit=settings.memory_limit,
+        machine=lambda: the_machine(pipe, settings.threads, started),
+    )
+    try:
+        do(task, channel)
+    except SystemExit:
+        raise
+    except BaseException as error:  # KeyboardInterrupt too: no Ctrl-C comes here, a map has raised it
+        pipe.send(("raised", Failure.of(error)))
+        return False
+    pipe.send(("done", None))
+    return True
 
 
 def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:

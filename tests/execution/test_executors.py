@@ -12,7 +12,7 @@ import pytest
 
 from rffbench import execution
 from rffbench.errors import ConfigError, EnvironmentFault, ResultsError
-from rffbench.execution import executor_names, make_executor
+from rffbench.execution import executor_names, make_executor, supervised
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
@@ -214,6 +214,7 @@ def test_workers_that_cannot_begin_stop_the_run_and_leave_no_row(tmp_path):
 
 def test_a_temporary_folder_cleared_in_mid_run_costs_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(supervised, "YOUNG_S", 0.0)  # a new worker, with new files, for each task
 
     def clear(result):
         results.append(result)

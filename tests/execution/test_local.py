@@ -125,6 +125,88 @@ def test_a_trial_whose_shared_work_dies_is_found_out_among_those_sharing_it():
     assert [results[each.key].status for each in specs] == ["ok", "killed", "ok"]
 
 
+# ---- Several short tasks in one worker ------------------------------------------------------------------------
+
+
+def processes_of(tasks, **options):
+    """The processes that ran these tasks, by one worker at a time, in the tasks' order."""
+    results = run(tasks, workers=1, **options)
+    return [results[task[0].key].metrics["process"] for task in tasks]
+
+
+def test_short_tasks_have_one_process():
+    assert len(set(processes_of([[spec("tell_process", trial)] for trial in range(5)]))) == 1
+
+
+def test_a_process_of_some_age_gets_no_other_task(monkeypatch):
+    monkeypatch.setattr(supervised, "YOUNG_S", 0.0)
+    assert len(set(processes_of([[spec("tell_process", trial)] for trial in range(3)]))) == 3
+
+
+def test_tasks_of_foreign_code_and_tasks_with_the_whole_machine_have_their_own_process():
+    foreign = {"name": "mine.py:Map", "do": "tell_process"}
+    assert len(set(processes_of([[spec(trial=trial, features=foreign)] for trial in range(3)]))) == 3
+    large = [[spec("tell_process", trial)] for trial in range(3)]
+    assert len(set(processes_of(large, needs_machine=lambda task: True))) == 3
+
+
+def test_a_process_that_keeps_memory_gets_no_other_task():
+    first, second, third = processes_of([[spec(do, n)] for n, do in enumerate(["tell_process", "leave_much"] * 2)])[:3]
+    assert first == second != third
+
+
+@pytest.mark.parametrize(
+    "do",
+    ["kill_itself", "segfault", "exit_with_0", "sleep_forever", "hog", "raise_value_error", "forget", "measure_nan"],
+)
+def test_a_lost_trial_costs_nothing_of_the_tasks_before_and_after_it(do):
+    tasks = [[spec("measure", 0)], [spec("measure", 1), spec(do, 2), spec("measure", 3)], [spec("measure", 4)]]
+    limits = {"time_limit": 1.0 if do == "sleep_forever" else None, "memory_limit": 500_000_000}
+    results = run(tasks, workers=1, **limits)
+    expected = alone(do, **limits)
+    lost = results.pop(tasks[1][1].key)
+    assert (lost.status, lost.error["type"]) == (expected.status, expected.error["type"])
+    assert {result.status for result in results.values()} == {"ok"}
+
+
+@pytest.mark.parametrize("do", ["raise_at_a_trace", "die_of_a_trace", "find_no_file_to_open"])
+def test_what_fails_after_another_task_is_tried_again_in_a_new_process(do):
+    """Something of the other task may be the cause."""
+    tasks = [[spec("leave_a_trace", 0)], [spec("tell_process", 1), spec(do, 2)], [spec("tell_process", 3)]]
+    results = run(tasks, workers=1)
+    assert {result.status for result in results.values()} == {"ok"}
+    process = {result.spec.trial: result.metrics["process"] for result in results.values()}
+    assert process[0] == process[1] != process[2] == process[3]
+
+
+def test_shared_work_that_dies_after_another_task_costs_its_culprit_alone():
+    tasks = [[spec("measure", 0)], [spec("measure", 1), spec("poison", 2), spec("measure", 3)], [spec("measure", 4)]]
+    results = run(tasks, function="shared_work_kills", workers=1)
+    statuses = {result.spec.trial: result.status for result in results.values()}
+    assert statuses == {0: "ok", 1: "ok", 2: "killed", 3: "ok", 4: "ok"}
+
+
+def test_a_worker_that_dies_between_two_tasks_costs_neither(monkeypatch):
+    go_on, killed = supervised.Worker.go_on, []
+
+    def too_late(worker, task):
+        if task and not killed:
+            killed.append(worker.process.pid)
+            os.kill(worker.process.pid, signal.SIGKILL)
+            wait_for(lambda: not worker.process.is_alive())
+        go_on(worker, task)
+
+    monkeypatch.setattr(supervised.Worker, "go_on", too_late)
+    processes = processes_of([[spec("tell_process", trial)] for trial in range(3)])
+    assert processes[0] == killed[0] != processes[1] == processes[2]
+
+
+def test_peak_memory_leaves_out_that_of_the_tasks_before():
+    large, small = spec("report_memory", 0), spec("measure", 1)
+    results = run([[large], [small]], workers=1)
+    assert results[large.key].peak_memory_bytes - results[small.key].peak_memory_bytes > 100e6
+
+
 def test_shared_work_may_take_the_time_of_all_that_share_it():
     specs = [spec("measure", trial) for trial in range(3)]
     results = run([specs], function="shared_work_takes", time_limit=0.8)

@@ -377,6 +377,42 @@ def print_something(spec, channel):
     measure(spec, channel)
 
 
+def tell_process(spec, channel):
+    channel.result(measured(spec, process=float(os.getpid())))
+
+
+traces = []
+
+
+def leave_a_trace(spec, channel):
+    traces.append(spec.key)
+    tell_process(spec, channel)
+
+
+def leave_much(spec, channel):
+    traces.append(np.ones(8_000_000))  # 64 MB
+    tell_process(spec, channel)
+
+
+def raise_at_a_trace(spec, channel):
+    if traces:
+        raise_value_error(spec, channel)
+    tell_process(spec, channel)
+
+
+def die_of_a_trace(spec, channel):
+    if traces:
+        kill_itself(spec, channel)
+    tell_process(spec, channel)
+
+
+def find_no_file_to_open(spec, channel):
+    if traces:
+        channel.fail(spec, OSError(errno.EMFILE, "Too many open files"))
+    else:
+        tell_process(spec, channel)
+
+
 def say_threads(spec, channel):
     channel.result(measured(spec, threads=channel.threads))
 
