@@ -215,3 +215,19 @@ def test_every_built_in_map_is_measured_against_its_bound():
     from rffbench.features import FEATURES
 
     assert {case.name for case in bench_maps.CASES} == FEATURES.keys()
+
+
+@pytest.mark.slow
+def test_the_messages_of_a_pass_are_counted_apart_from_those_of_a_fit():
+    """On two workers the tasks of a pass are its vectors, a sum for each worker, and the sum of these."""
+    pytest.importorskip("distributed", reason="needs the extra dask")
+    from benchmarks import messages
+
+    columns, problems = 512, 6
+    found = messages.measured(2, 30_000, columns, 1)
+    a_pass = found[found["per"] == "pass"].set_index("link")
+    assert a_pass["messages"]["tasks"] == 4
+    vectors = 8 * columns * problems
+    assert vectors <= a_pass["bytes"]["results to client"] < 1.2 * vectors + 200
+    once = found[(found["fit"] == "pcg") & (found["per"] == "fit")].set_index("link")
+    assert once["bytes"]["client to scheduler"] > 8 * 30_000

@@ -1,9 +1,9 @@
 """Passes over the rows by the workers of a dask cluster: each sums over its rows, and a tree adds these sums.
 
 The tree is that of ridge (`rffbench.solvers.ridge.tree`). It depends only on the number of rows, so results are the
-same for any number of workers. A task is a branch of the tree, a few leaves that one worker sums, because a leaf takes
-about 50 ms, of which a task's overhead would be a large part. The map, the problems and the rows are sent once per fit;
-each pass sends the vectors that it multiplies.
+same for any number of workers. A task is a branch of the tree, leaves that one worker sums. There are as few tasks as
+keep the workers busy, because each costs the scheduler some milliseconds in every pass. The map, the
+rows and their targets are sent once per fit; each pass sends the vectors that it multiplies.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.iterative.tiles import Sums, Tiles, Work
 from rffbench.solvers.ridge.tree import Engine, depth_first, leaves, pairs
 
-BRANCHES = 4
-"""The fewest tasks of a pass per thread of the workers, if there are enough leaves."""
+EVEN = 0.8
+"""For what share of a pass the workers' threads must be busy, if there are enough leaves."""
 
 
 class Leaf(NamedTuple):
@@ -32,21 +32,28 @@ class Leaf(NamedTuple):
     seconds: float
 
 
-def total(shared: tuple[Any, int, Problems], work: Work, branch: Sequence[tuple[Any, int]]) -> Leaf:
-    """The sums of ``work`` over the leaves of a branch: rows X, and the number of the first row. ``shared``: the map,
-    its columns, and the problems."""
-    nodes, found = pairs(len(branch)), dict[int, Leaf]()
-    for number in depth_first(len(branch), nodes):
-        if number < len(branch):
-            found[number] = _leaf(shared, work, *branch[number])
+class Branch(NamedTuple):
+    """Leaves of the tree: the problems, with the targets of their rows, and of each its rows X and where they begin."""
+
+    problems: Problems
+    parts: list[tuple[Any, int]]
+
+
+def total(shared: tuple[Any, int], work: Work, branch: Branch) -> Leaf:
+    """The sums of ``work`` over the leaves of a branch. ``shared``: the map and its columns."""
+    problems, parts = branch
+    nodes, found = pairs(len(parts)), dict[int, Leaf]()
+    for number in depth_first(len(parts), nodes):
+        if number < len(parts):
+            found[number] = _leaf(shared, problems, work, *parts[number])
         else:
-            left, right = nodes[number - len(branch)]
+            left, right = nodes[number - len(parts)]
             found[number] = add(found.pop(left), found.pop(right))
     return found.popitem()[1]
 
 
-def _leaf(shared: tuple[Any, int, Problems], work: Work, X: Any, first: int) -> Leaf:
-    features, columns, problems = shared
+def _leaf(shared: tuple[Any, int], problems: Problems, work: Work, X: Any, first: int) -> Leaf:
+    features, columns = shared
     tiles = Tiles(X, features, columns, first, keep=True)
     with Stopwatch(X) as watch:
         sums = tiles.total(work, problems)
@@ -65,12 +72,17 @@ def even_leaves(n: int) -> list[slice]:
     return leaves(0, n, most=-(-n // (1 << (count - 1).bit_length()))) if count else []
 
 
-def branches(cut: Sequence[slice], wanted: int) -> list[Sequence[slice]]:
+def branches(cut: Sequence[slice], threads: int) -> list[Sequence[slice]]:
     """The leaves ``cut`` as branches of 2^k neighbours, which keep the order of the tree's additions. k is the largest
-    with at least ``wanted`` branches, or 0."""
-    size = 1
-    while len(cut) >= 2 * size * wanted:
-        size *= 2
+    with which so many threads are busy for EVEN of a pass, if each branch takes as long; or 0."""
+
+    def is_even(size: int) -> bool:
+        count = -(-len(cut) // size)
+        return count >= EVEN * threads * -(-count // threads)
+
+    size = 1 << len(cut).bit_length()
+    while size > 1 and not is_even(size):
+        size //= 2
     return [cut[start : start + size] for start in range(0, len(cut), size)]
 
 
@@ -104,16 +116,19 @@ class BlockedTiles(Tiles):
     def total(self, work: Work, problems: Problems) -> Sums:
         with workers() as engine, Stopwatch() as watch:
             if self._shared is None:
-                self._shared = engine.keep((self.features, self.p, problems))
+                self._shared = engine.keep((self.features, self.p))
                 self._branches = [
-                    engine.keep([(part(self.X, rows), rows.start) for rows in branch])
-                    for branch in branches(even_leaves(self.n), BRANCHES * engine.threads)
+                    engine.keep(self._branch(cut, problems)) for cut in branches(even_leaves(self.n), engine.threads)
                 ]
             kept = engine.keep(work)
             (found,) = engine.sums(total, add, self._shared, [[(kept, branch) for branch in self._branches]])
         self.passes += 1
         self._pass_s.append(watch.seconds * found.mapping_s / max(found.seconds, 1e-9))
         return found.sums
+
+    def _branch(self, cut: Sequence[slice], problems: Problems) -> Branch:
+        parts = [(part(self.X, rows), rows.start) for rows in cut]
+        return Branch(problems.part(slice(cut[0].start, cut[-1].stop)), parts)
 
     def times(self, coef: NDArray) -> NDArray[np.float64]:
         parts = [(part(self.X, rows),) for rows in leaves(0, self.n)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,7 +25,8 @@ class Problems:
         self, Y: NDArray[np.float64], alphas: Sequence[float], folds: int, lambda_scale: object, center: Center
     ) -> None:
         self.n, self.targets = Y.shape
-        self.Y, self.alphas, self.center = Y, [float(alpha) for alpha in alphas], center
+        self.Y, self._first, self.center = Y, 0, center  # the targets of rows from this one on
+        self.alphas = [float(alpha) for alpha in alphas]
         self.folds = folds if len(self.alphas) > 1 else 0
         self.bounds = fold_bounds(self.n, self.folds) if self.folds else [0, self.n]
         grid = np.indices((self.folds + 1, len(self.alphas), self.targets)).reshape(3, -1)
@@ -49,6 +51,15 @@ class Problems:
         """For each column, the share of the rows that it is fitted to."""
         return self.rows[self.fold] / self.n
 
+    def part(self, rows: slice) -> Problems:
+        """The same problems with the targets of ``rows`` alone, for a process that visits no others."""
+        mine = copy.copy(self)
+        mine.Y, mine._first = self._targets(rows), rows.start
+        return mine
+
+    def _targets(self, rows: slice) -> NDArray[np.float64]:
+        return self.Y[rows.start - self._first : rows.stop - self._first]
+
     def held_out(self, fold: int) -> slice:
         """The rows that ``fold`` holds out."""
         return slice(self.bounds[fold], self.bounds[fold + 1]) if fold < self.folds else slice(0, 0)
@@ -65,7 +76,7 @@ class Problems:
 
     def right_sides(self, rows: slice) -> NDArray[np.float64]:
         """y − ȳ of ``rows``, 0 where held out, for each fold and target: (rows, (folds + 1)·targets)."""
-        right = np.tile(self.Y[rows], self.folds + 1) - self.y_means.ravel()
+        right = np.tile(self._targets(rows), self.folds + 1) - self.y_means.ravel()
         for fold in range(self.folds):
             right[self._within(fold, rows), fold * self.targets : (fold + 1) * self.targets] = 0
         return right
@@ -97,7 +108,7 @@ class Problems:
             if within.start >= within.stop:
                 continue
             share = (within.stop - within.start) / (held.stop - held.start)
-            Y = self.Y[rows.start + within.start : rows.start + within.stop]
+            Y = self._targets(slice(rows.start + within.start, rows.start + within.stop))
             for alpha in range(len(self.alphas)):
                 of = (self.fold[columns] == fold) & (self.alpha[columns] == alpha)
                 errors[alpha, fold] = share * mean_error(outputs[within, of], Y, scoring)

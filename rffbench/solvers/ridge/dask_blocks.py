@@ -7,12 +7,13 @@ import asyncio
 import logging
 import pickle
 import platform
+import sys
 import warnings
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import distributed
 import numba
 from dask.system import CPU_COUNT
 from distributed import Client, Future, LocalCluster
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from rffbench.errors import EnvironmentFault
 from rffbench.io.process import SAFE_PATH, forget_safe_path, keep_freed_memory, safe_path
@@ -170,10 +171,14 @@ class DaskEngine:
 
 
 class Sent:
-    """A value for workers, sent with the user's files that define the map, which workers may lack."""
+    """A value for workers, sent with the user's files that define the map, which workers may lack. ``size``: its bytes,
+    known where it has arrived; by them dask decides whether to move a value or a task."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Any, size: int = 0) -> None:
+        self.value, self.size = value, size
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.size
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (ownfile.sources(), pickle.dumps(self.value))
@@ -183,7 +188,7 @@ def _arrived(sources: list[tuple[Path, bytes]], content: bytes) -> Sent:
     """Runs on a worker. An error is returned as a value, because dask would retry the task forever."""
     try:
         ownfile.restore(sources)
-        return Sent(pickle.loads(content))
+        return Sent(pickle.loads(content), len(content))
     except Exception as error:
         return Sent(EnvironmentFault(f"blocks: dask: a worker cannot load the map: {type(error).__name__}: {error}"))
 
@@ -206,8 +211,15 @@ def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, 
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
     share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     numba.set_num_threads(share)
-    threadpool_limits(share)
+    _threadpools(len(sys.modules)).limit(limits=share)
     return work(*values)
+
+
+@lru_cache(maxsize=1)
+def _threadpools(modules: int) -> ThreadpoolController:
+    """The libraries of this process that have threads. To find them takes 3 ms, so they are looked for again only if
+    another number of ``modules`` is loaded."""
+    return ThreadpoolController()
 
 
 async def introduce() -> dict[str, str]:

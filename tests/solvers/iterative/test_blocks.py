@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from rffbench import RandomFourierFeatures
 from rffbench.errors import ConfigError
@@ -83,11 +84,18 @@ def test_branches_are_added_as_the_tree_adds_their_leaves(count):
         return found[-1]
 
     cut = blocks.even_leaves(count)
-    for wanted in (1, 3, 8):
-        branches = blocks.branches(cut, wanted)
+    for threads in (1, 2, 3, 8):
+        branches = blocks.branches(cut, threads)
         assert [leaf for branch in branches for leaf in branch] == cut
-        assert len(branches) >= min(wanted, len(cut))
         assert repr(sum_of(map(sum_of, branches))) == repr(sum_of(cut))
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected"), [(1, 1), (2, 2), (3, 8), (5, 4), (6, 16), (7, 32), (64, 64), (100, 256), (5000, 1024)]
+)
+def test_a_pass_has_as_few_tasks_as_keep_the_workers_busy(threads, expected):
+    """Of six threads and eight tasks four would wait for the second round: six threads have sixteen."""
+    assert len(blocks.branches(blocks.even_leaves(10**7), threads)) == expected
 
 
 def test_leaves_of_many_rows_are_as_many_as_workers_can_share_evenly():
@@ -110,6 +118,17 @@ def test_rows_and_map_are_sent_once_a_fit_and_a_pass_sends_vectors(workers):
     passes = model.metrics_["passes"]
     assert passes > 4
     assert sum(workers.kept) < 1.2 * many.nbytes + passes * 8 * 80 * 45
+
+
+def test_targets_are_sent_with_their_rows_and_not_to_every_worker(workers):
+    workers.threads, n = 8, 6000
+    rows = rng.uniform(size=(n, 3))
+    settings = {**SETTINGS, "rank": 4, "budget": {"passes": 4}}
+    with pytest.warns(ConvergenceWarning):
+        PCGRidgeCV(ALPHAS, blocks="dask", **settings).fit(rows, rows[:, 0])
+    shared, *branches = workers.kept[:9]
+    assert shared < 8 * n / 8
+    assert max(branches) < 1.2 * 8 * n * 4 / 8  # three inputs and a target
 
 
 @pytest.mark.parametrize(

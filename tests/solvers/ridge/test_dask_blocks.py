@@ -13,13 +13,15 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 import psutil
+from dask.sizeof import sizeof
 
 from rffbench import RandomFourierFeatures, data
 from rffbench.errors import EnvironmentFault
 from rffbench.plugins import ownfile
 from rffbench.solvers.ridge import dask_blocks
-from rffbench.solvers.ridge.blocks import BlockedRidgeCV
+from rffbench.solvers.ridge.blocks import BlockedRidgeCV, Gathered
 from rffbench.solvers.ridge.dask_blocks import software
+from rffbench.solvers.ridge.fold_statistics import Moments
 from tests.helpers import blocks_at_work
 from tests.helpers.dask_cluster import Cluster
 from tests.helpers.processes import wait_for
@@ -88,6 +90,14 @@ def test_workers_have_loaded_what_a_fit_needs_before_its_seconds_count(cluster):
         (after,) = engine.client.run(loaded).values()
     assert {"sklearn", "rffbench.data.streams"} <= before
     assert not [name for name in after - before if name.startswith(("numba", "rffbench.data", "scipy", "sklearn"))]
+
+
+def test_dask_knows_the_bytes_of_what_it_may_move():
+    rows = np.zeros((1000, 16))
+    arrived = pickle.loads(pickle.dumps(dask_blocks.Sent([(rows, 0)])))
+    gathered = Gathered(rows.ravel(), Moments(1.0, rows, rows, rows, rows), (0.0, 0.0))
+    for value in (arrived, gathered):
+        assert rows.nbytes < sizeof(value) < 1.1 * rows.nbytes
 
 
 def test_a_worker_that_dies_is_made_up_for_by_another(cluster, tmp_path):
