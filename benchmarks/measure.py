@@ -12,6 +12,8 @@ from time import perf_counter, sleep
 from typing import Any, Literal
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rffbench.io.process import Contention, peak_memory, reset_peak
@@ -112,6 +114,28 @@ def disturbed(seconds: float = 1.0) -> bool | None:
     with Contention() as contention:
         sleep(seconds)
     return contention.contended
+
+
+TRIAD_NUMBERS = 1 << 23  # of each array: 64 MB, more than a level-3 cache holds
+
+
+def triad_seconds(size: float) -> float:
+    """The seconds in which the threads in use move ``size`` bytes from and to memory, at the best speed of a few STREAM
+    triads a ← b + s·c, each of which moves three arrays."""
+
+    @numba.njit(parallel=True)
+    def triad(a: NDArray, b: NDArray, c: NDArray) -> None:
+        for i in numba.prange(len(a)):
+            a[i] = b[i] + 3.0 * c[i]
+
+    a, b, c = np.ones((3, TRIAD_NUMBERS))
+    triad(a, b, c)
+    seconds = []
+    for _ in range(5):
+        started = perf_counter()
+        triad(a, b, c)
+        seconds.append(perf_counter() - started)
+    return min(seconds) * size / (3 * a.nbytes)
 
 
 def extra_memory(function: Callable[..., Callable[[], object]], *arguments: Any) -> int:

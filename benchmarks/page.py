@@ -216,8 +216,13 @@ def _missed(measured: Measured) -> str:
         for reason, rows in alike.items():
             maps = {row["map"]: [each["ratio"] for each in rows if each["map"] == row["map"]] for row in rows}
             ratios = ", ".join(f"`{each}` {_range(found)}" for each, found in maps.items())
-            parts = [row["ratio"] for row in section["results"] if row.get("parts") and row["map"] in maps]
-            whole = f" Of these parts, each done by itself, they take {_range(parts)} times the sum." if parts else ""
+            parts = [row for row in section["results"] if row.get("parts") and row["map"] in maps]
+            whole = ""
+            if parts:
+                ratios_of_parts = _range([row["ratio"] for row in parts])
+                whole = f" Of these parts, each done by itself, they take {ratios_of_parts} times the sum."
+            if traffic := [100 * row["traffic"] for row in parts if "traffic" in row]:
+                whole += f" Moving X and Z at the speed of a STREAM triad would take {_range(traffic)} % of the time."
             lines.append(f"| {ratios} | {', '.join(dict.fromkeys(map(_goal, rows)))} | {reason}{whole} |")
         others = [row for row in missed if row not in explained]
         lines += [f"| {row['name']}: {row['ratio']:.2f} | {_goal(row)} | |" for row in others]

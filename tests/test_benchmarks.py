@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks import bench_maps, bench_structured, bench_table, bench_text, page, peers, plain_table, run
-from benchmarks.measure import compare, extra_memory, result, single, threads
+from benchmarks.measure import compare, extra_memory, result, single, threads, triad_seconds
 from rffbench import data
 from rffbench.errors import DataUnavailable
 from rffbench.execution import environment
@@ -56,6 +56,10 @@ def test_extra_memory_counts_what_the_work_takes_and_not_its_data():
     assert 35 << 20 < extra_memory(grow, 40) < 60 << 20
 
 
+def test_a_triad_of_more_bytes_takes_longer():
+    assert 0 < triad_seconds(1e6) < triad_seconds(1e9)
+
+
 def test_the_page_and_its_numbers_are_written_one_benchmark_at_a_time(tmp_path, monkeypatch, capsys):
     class Module:
         def run(quick):
@@ -95,6 +99,9 @@ def test_a_map_that_misses_a_goal_has_the_reason_on_the_page():
     written = paged("maps", *figures, *parts)
     assert "they take 1.1 to 1.2 times the sum. |\n" in written
     assert "| `srht` | 2.5 | – |" in written  # its bound alone
+    moving = [row | {"traffic": share} for row, share in zip(parts, (0.03, 0.12), strict=True)]
+    written = paged("maps", *figures, *moving)
+    assert "at the speed of a STREAM triad would take 3 to 12 % of the time. |\n" in written
     assert "its parts: 1.40" in paged("maps", *figures, {**parts[0], "ratio": 1.4, "met": False})
 
 

@@ -13,6 +13,7 @@ from rffbench.linalg.threads import in_threads
 FEWEST_SLOTS = 16
 MANY_GRIDS = 32  # an array with a smaller share of non-zeros than WORTH_STORING is then hashed faster by these alone
 WORTH_STORING = 0.2
+GROUP = 16  # grids whose cells are written together, as a row has those of so many in a line of the cache
 WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisecond
 
 
@@ -57,11 +58,12 @@ class Grids:
         """Number the new cells of the points X (m, d), an array or a CSR matrix."""
         from rffbench.linalg.bin_kernels import number_keys
 
-        def add(grid: int, found: NDArray[np.uint64]) -> None:
-            table = number_keys(found, self._keys[grid], self._numbers[grid], self._sizes[grid])
-            self._keys[grid], self._numbers[grid], self._sizes[grid] = table
+        def add(first: int, hashes: NDArray[np.uint64]) -> None:
+            for grid, found in enumerate(hashes, first):
+                table = number_keys(found, self._keys[grid], self._numbers[grid], self._sizes[grid])
+                self._keys[grid], self._numbers[grid], self._sizes[grid] = table
 
-        self._each_grid(X, add)
+        self._each_group(X, add)
 
     def cells(self, X: Any, out: NDArray) -> None:
         """out (m, D) ← the number of each point's cell in each grid; −1 for a cell that `add` has not numbered.
@@ -73,13 +75,17 @@ class Grids:
 
         firsts = np.cumsum(self._sizes) - self._sizes
 
-        def find(grid: int, found: NDArray[np.uint64]) -> None:
-            look_up(found, self._keys[grid], self._numbers[grid], firsts[grid], out[:, grid])
+        def find(first: int, hashes: NDArray[np.uint64]) -> None:
+            cells = hashes.view(np.int64)  # in place of the hashes
+            for grid, (found, into) in enumerate(zip(hashes, cells, strict=True), first):
+                look_up(found, self._keys[grid], self._numbers[grid], firsts[grid], into)
+            out[:, first : first + len(cells)] = cells.T
 
-        self._each_grid(X, find)
+        self._each_group(X, find)
 
-    def _each_grid(self, X: Any, work: Any) -> None:
-        """``work(grid, hashes of the cells of X)`` for each grid, in threads."""
+    def _each_group(self, X: Any, work: Any) -> None:
+        """``work(first, hashes of the cells of X)`` for each group of grids, in threads: (grids, m), of the grids from
+        ``first`` on."""
         from rffbench.linalg.bin_kernels import hash_rows, hash_sparse_rows
 
         sparse = issparse(X)
@@ -90,15 +96,18 @@ class Grids:
             X, sparse = csr_array(X), True
         columns = None if sparse else np.array(X.T, order="C")
 
-        def some(first: int, last: int) -> None:
-            hashes = np.empty(X.shape[0], np.uint64)
-            for grid in range(first, last):
-                of_grid = self._per_pitch[grid], self._offsets[grid], self._multipliers
-                if sparse:
-                    hash_sparse_rows(X.indptr, X.indices, X.data, *of_grid, hashes)
-                else:
-                    hash_rows(columns, *of_grid, hashes)
-                work(grid, hashes)
+        def some(begin: int, end: int) -> None:
+            hashes = np.empty((GROUP, X.shape[0]), np.uint64)
+            for first in range(begin, end, GROUP):
+                group = slice(first, min(first + GROUP, end))
+                found = hashes[: group.stop - first]
+                for grid, into in enumerate(found, first):
+                    of_grid = self._per_pitch[grid], self._offsets[grid], self._multipliers
+                    if sparse:
+                        hash_sparse_rows(X.indptr, X.indices, X.data, *of_grid, into)
+                    else:
+                        hash_rows(columns, *of_grid, into)
+                work(first, found)
 
         numbers = X.nnz + X.shape[1] if sparse else X.size
         in_threads(some, self.count, worthwhile=numbers * self.count > WORTH_A_THREAD)

@@ -117,9 +117,11 @@ class RandomBinningFeatures(FeatureMap):
         for rows in row_blocks(n):
             self.grids_.cells(_finite(X[rows]), columns[rows])
         known = columns >= 0
-        indptr = np.zeros(n + 1, columns.dtype)
-        np.cumsum(known.sum(axis=1), out=indptr[1:])
-        indices = columns.ravel() if known.all() else columns[known]
+        if known.all():
+            indptr, indices = np.arange(n + 1, dtype=columns.dtype) * grids, columns.ravel()
+        else:
+            indptr, indices = np.zeros(n + 1, columns.dtype), columns[known]
+            np.cumsum(known.sum(axis=1), out=indptr[1:])
         data = np.full(len(indices), 1 / np.sqrt(grids), X.dtype)
         return csr_array((data, indices, indptr), shape=(n, self.n_columns_))
 
