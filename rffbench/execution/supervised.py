@@ -21,7 +21,7 @@ from rffbench.trials.spec import TrialResult
 STACK_S = 1.0  # how long a hanging worker has to write its stack
 STACK_LOOK_S = 0.03  # how often its file is read: it is complete when it ends with a newline and no longer grows
 START_S = 120.0  # how long a process may take to load its libraries
-YOUNG_S = 1.0  # a worker of this age takes no other task; starting one takes about 0.05 s of a processor
+YOUNG_S = 3.0  # a worker of this age takes no other task; starting one takes about 0.05 s of a processor
 
 
 class Worker(Child):
