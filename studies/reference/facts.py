@@ -2,7 +2,9 @@
 
 import json
 
-from studies.evidence import ROOT, Gain, chosen, interval, results, signed, trials
+import pandas as pd
+
+from studies.evidence import ROOT, Gain, chosen, folder_of, interval, results, signed, trials
 
 LEARNT = "learnt-frequencies"
 
@@ -97,3 +99,21 @@ def scale_out() -> str:
     head = ["rows", "test RMSE", "λ", "minutes", "memory of the process that solved"]
     memory = f"{row['peak_memory_bytes'] / 1e6:.0f} MB"
     return _table([head, ["10⁷", f"{row['rmse']:.4f}", f"{row['lambda']:.0e}{smallest}", f"{minutes:.0f}", memory]])
+
+
+def messages() -> str:
+    """What fits by row blocks sent over dask clusters of one and of two workers, by `benchmarks.messages`."""
+    rows = pd.read_csv(folder_of("scale-out") / "messages.csv")
+    links = [name for name in rows["link"].unique() if name != "tasks"]
+    names, found = {"direct": "`ridge`", "pcg": "`pcg`"}, [["", "workers", "tasks", *links]]
+    for (fit, per, workers), of in rows.groupby(["fit", "per", "workers"], sort=False):
+        sent = of.set_index("link")[["messages", "bytes"]]
+        cells = [
+            f"{count}, {_bytes(size)}" if count else "–" for count, size in sent.loc[links].itertuples(index=False)
+        ]
+        found.append([f"{names[fit]}, {per}", str(workers), str(sent.at["tasks", "messages"]), *cells])
+    return _table(found)
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"

@@ -1,6 +1,7 @@
 """Conjugate gradients whose passes are made by workers: the answer of those here, the same digits whoever adds."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,3 +167,29 @@ def test_a_worker_s_passes_over_its_blocks_use_the_same_memory():
     assert all(one is other for one, other in zip(buffers, again, strict=True))
     np.testing.assert_array_equal(first, total(slice(0, 500), False)[0])
     np.testing.assert_array_equal(second, total(slice(500, 900), False)[0])
+
+
+# ---- docs/scaling.md -------------------------------------------------------------------------------------------------
+
+
+def test_the_plan_on_paper_is_what_the_code_comes_to():
+    """Work: the map's cosines and its d/2 products, then two products for each problem. Sent: the vectors to each other
+    worker, each sum once at most, and one to the command."""
+    n, workers, p, problems, inputs, rank, folds = 10**9, 100, 4096, 6, 16, 1000, 2
+    cut = blocks.even_leaves(n)
+    parts = len(blocks.branches(cut, workers))
+    busy = parts / (workers * -(-parts // workers))
+    vectors = 8 * p * problems
+    seconds = n * p * (20 + inputs / 2 + 2 * problems) / workers / 1e11 / busy
+    page = (Path(__file__).parents[3] / "docs" / "scaling.md").read_text(encoding="utf-8")
+    for row in (
+        f"| leaves | {len(cut):,} |", f"| branches | {parts} |", f"are busy | {100 * busy:.0f} % |",
+        f"| tasks, with sums and vectors | {parts + parts - 1 + 1} |",
+        f"| sent in all | {(workers - 1 + parts) * vectors / 1e9:.2f} GB |",
+        f"| time at 10¹¹ a second | {seconds:.1f} s |",
+    ):  # fmt: skip
+        assert row in page
+    sums = 8 * p * (rank + (folds + 1) * 2)
+    once = (workers - 1) * 8 * p * rank + parts * sums
+    assert f"sends {once / 1e9:.1f} GB in all" in page
+    assert f"Forty passes take {40 * seconds / 60:.0f} minutes" in page

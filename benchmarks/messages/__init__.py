@@ -1,8 +1,8 @@
 """What a fit by row blocks sends over a dask cluster of this machine: python -m benchmarks.messages [--quick] [FILE]
 
-Messages and bytes are those of dask's own counters, once for a fit and for each pass of `pcg`. They depend on the
-columns and the workers, and hardly on the machine; FILE (default: results/studies/scale-out/messages.csv) has them. A
-fit's seconds of computing, of transfer between workers and of waiting are printed alone.
+Messages and bytes are those of dask's own counters, of a direct fit and of the passes of `pcg`. They depend on the
+columns and the workers, and hardly on the machine; FILE (default: results/studies/scale-out/messages.csv) has them.
+Seconds, of computing and of transfers between workers, are only printed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import argparse
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import dask
 import pandas as pd
@@ -25,21 +27,21 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import bench_blocks
 from benchmarks.bench_cluster import cluster_of
 from rffbench import RandomFourierFeatures, data
-from rffbench.solvers.iterative.pcg import PCGRidgeCV
+from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.ridge import dask_blocks
 from rffbench.solvers.ridge.dask_blocks import DaskEngine
 
-FILE = Path(__file__).parent.parent / "results" / "studies" / "scale-out" / "messages.csv"
+FILE = Path(__file__).parents[2] / "results" / "studies" / "scale-out" / "messages.csv"
 WORKERS = (1, 2)
-SHORT, LONG = "pcg, half of the passes", "pcg"
+PARTS = (("direct", "fit"), ("pcg", "first pass"), ("pcg", "pass"))
 REPEATS = 3
-TASKS, A_PASS = "tasks", ("passes", "messages")
+TASKS = "tasks"
 LINKS = ("client to scheduler", "scheduler to workers", "workers to scheduler", "scheduler to client",
          "between workers", "results to client")  # fmt: skip
 """The streams of small messages; and what is fetched from workers, by each other and by the client, which gets it by
 way of the scheduler."""
 Counts = Counter[tuple[str, str]]
-"""By link, ``messages`` and ``bytes``; and how many tasks and passes there were, as if they were messages."""
+"""By link, ``messages`` and ``bytes``; and the number of ``tasks``, as messages."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -55,16 +57,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def measured(workers: int, rows: int, columns: int, repeats: int) -> pd.DataFrame:
-    """By fit and link the messages and bytes, medians over ``repeats``: fit, per, workers, rows, columns, link,
-    messages, bytes."""
+    """Of a direct fit, and of the first pass and a later one of `pcg`, by link the messages and bytes, medians over
+    ``repeats`` and passes: fit, per, workers, rows, columns, link, messages, bytes."""
     split = data.train_test("generated", seed=0, trial=0, train_rows=rows)
     features = RandomFourierFeatures(columns, gamma=0.2, random_state=0)
-    fits: dict[str, Callable[[], Any]] = {
-        "direct": lambda: bench_blocks._direct(True, features),
-        SHORT: lambda: _with_passes(features, bench_blocks.PASSES // 2),
-        LONG: lambda: _with_passes(features, bench_blocks.PASSES),
-    }
-    counts: dict[str, list[Counts]] = {name: [] for name in fits}
+    counts: dict[tuple[str, str], list[Counts]] = {each: [] for each in PARTS}
     dask_blocks._engine.cache_clear()
     with (
         dask.config.set({"distributed.admin.low-level-log-length": None}),  # the workers' logs keep all transfers
@@ -73,57 +70,49 @@ def measured(workers: int, rows: int, columns: int, repeats: int) -> pd.DataFram
         dask_blocks.engine() as engine,
     ):
         for number in range(repeats + 1):
-            for name, make in fits.items():
-                found = _counted(cluster, engine, make(), split, f"{name}, {workers} workers")
-                counts[name] += [found] * (number > 0)  # the first does not count
+            direct, passes = list[Counts](), list[Counts]()
+            with _counted(cluster, engine, direct, f"direct, {workers} workers"):
+                bench_blocks._direct(True, features).fit(split.X_train, split.y_train)
+            one = BlockedTiles.total
+
+            def counted(tiles: BlockedTiles, *work: Any, one: Any = one, passes: list[Counts] = passes) -> Any:
+                with _counted(cluster, engine, passes, f"a pass, {workers} workers"):
+                    return one(tiles, *work)
+
+            with patch.object(BlockedTiles, "total", counted), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                bench_blocks._iterative(True, features).fit(split.X_train, split.y_train)
+            if number > 0:  # the first fits do not count
+                for name, found in zip(PARTS, (direct, passes[:1], passes[1:]), strict=True):
+                    counts[name] += found
         engine.client.close()
     dask_blocks._engine.cache_clear()
-    middle = {name: _median(each) for name, each in counts.items()}
-    short, long = middle[SHORT], middle[LONG]
-    more = long[A_PASS] - short[A_PASS]
-    a_pass = {key: (value - short[key]) / more for key, value in long.items()}
-    once = {key: value - long[A_PASS] * a_pass[key] for key, value in long.items()}
     about = {"workers": workers, "rows": rows, "columns": columns}
     return pd.DataFrame([
-        {"fit": fit, "per": per, **about, "link": link, "messages": round(of[link, "messages"]),
-         "bytes": round(of[link, "bytes"])}
-        for fit, per, of in (("direct", "fit", middle["direct"]), ("pcg", "fit", once), ("pcg", "pass", a_pass))
-        for link in (TASKS, *LINKS)
+        {"fit": fit, "per": per, **about, "link": link,
+         **{unit: round(median(each[link, unit] for each in found)) for unit in ("messages", "bytes")}}
+        for (fit, per), found in counts.items() for link in (TASKS, *LINKS)
     ])  # fmt: skip
 
 
-def _with_passes(features: RandomFourierFeatures, passes: int) -> PCGRidgeCV:
-    model = bench_blocks._iterative(True, features)
-    return model.set_params(budget={**model.budget, "passes": passes})
-
-
-def _median(counts: list[Counts]) -> dict[tuple[str, str], float]:
-    return {(link, unit): median(each[link, unit] for each in counts)
-            for link in (TASKS, A_PASS[0], *LINKS) for unit in ("messages", "bytes")}  # fmt: skip
-
-
-def _counted(cluster: LocalCluster, engine: DaskEngine, model: Any, split: Any, name: str) -> Counts:
-    """What one fit sends. Its seconds go to stderr."""
+@contextmanager
+def _counted(cluster: LocalCluster, engine: DaskEngine, found: list[Counts], name: str) -> Iterator[None]:
+    """Adds to ``found`` what is sent in the block. Its seconds go to stderr."""
     before, started = _counters(cluster, engine), perf_counter()
-    with (
-        get_task_stream(client=engine.client) as stream,
-        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-    ):
-        model.fit(split.X_train, split.y_train)
+    with get_task_stream(client=engine.client) as stream:
+        yield
         seconds = perf_counter() - started
+    after = _counters(cluster, engine)
+    after.subtract(before)
+    after[TASKS, "messages"] = len(stream.data)
+    found.append(after)
     spans = Counter[str]()
     for task in stream.data:
         for span in task["startstops"]:
             spans[span["action"]] += span["stop"] - span["start"]
-    each = {action: spans[action] / len(cluster.workers) for action in ("compute", "transfer")}
-    print(f"{name}: {seconds:.2f} s, of which a worker computes {each['compute']:.2f}, waits for a transfer "
-          f"{each['transfer']:.2f} (some meanwhile), and does neither {seconds - sum(each.values()):.2f}",
+    compute, transfer = (spans[action] / len(cluster.workers) for action in ("compute", "transfer"))
+    print(f"{name}: {seconds:.2f} s; a worker computes {compute:.2f} of them, and has transfers in {transfer:.2f}",
           file=sys.stderr, flush=True)  # fmt: skip
-    found = _counters(cluster, engine)
-    found.subtract(before)
-    found[TASKS, "messages"] = len(stream.data)
-    found[A_PASS] = int(getattr(model, "metrics_", {}).get("passes", 0))
-    return found
 
 
 def _counters(cluster: LocalCluster, engine: DaskEngine) -> Counts:
@@ -148,7 +137,3 @@ def _of_worker(dask_worker: Worker) -> Counts:
         found[link, "messages"] += 1
         found[link, "bytes"] += sent["total"]
     return found
-
-
-if __name__ == "__main__":
-    main()
