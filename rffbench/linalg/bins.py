@@ -13,7 +13,7 @@ from rffbench.linalg.threads import in_threads
 FEWEST_SLOTS = 16
 MANY_GRIDS = 32  # an array with a smaller share of non-zeros than WORTH_STORING is then hashed faster by these alone
 WORTH_STORING = 0.2
-GROUP = 16  # grids whose cells are written together, as a row has those of so many in a line of the cache
+GROUP = 16  # grids whose cells are written together: 16 numbers of a row share a line of the cache
 WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisecond
 
 

@@ -80,7 +80,7 @@ class FoldSolver:
         return Solved([shared[alpha] if alpha in shared else own[alpha] for alpha in alphas], found.accuracy)
 
     def share_factors(self, alphas: Sequence[float]) -> None:
-        """Solve now for all rows, and for those of all folds but one, by one factor per alpha, where that is faster.
+        """Solve now for all rows, and for those of all folds but one, by one factor per alpha, if that is faster.
 
         Smaller alphas need more steps, so they are left out after one that needs too many.
         """
