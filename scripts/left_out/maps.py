@@ -1,8 +1,11 @@
-"""Plain prototypes of two maps that were left out; left-out-gaussian.yaml and left-out-laplacian.yaml measure them."""
+"""Plain prototypes of maps that were left out; left-out-gaussian.yaml, left-out-resampling.yaml and
+left-out-laplacian.yaml measure them."""
 
 import numba
 import numpy as np
+from scipy.linalg import solve
 from scipy.sparse import csr_array
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from rffbench.arguments.seeds import generator, seed_sequence
@@ -34,6 +37,42 @@ class ModifiedLeverageFeatures(FourierFeatures):
         weights = np.exp(log_p - (np.logaddexp(log_p, box) - np.log(2)))
         self.set_pairs(W)
         self.weights_, self.scale_ = weights, np.sqrt(weights / s)
+        return self
+
+
+class ResampledFeatures(FourierFeatures):
+    """Frequencies that move to where the targets need them: ``steps`` times, ridge regression with the penalty λ (of
+    the features' mean square) gives each frequency an amplitude; s are drawn anew with chances in proportion to it, and
+    each takes a random step of ``walk`` standard deviations of the spectral density. (A. Kammonen et al.,
+    arXiv:2509.03151, Algorithm 1.) Up to 10,000 rows are used."""
+
+    serves = MapServes(kernels=GaussianKernel, source="Kammonen et al., arXiv:2509.03151")
+    unbiased = False
+    takes_targets = True
+
+    def __init__(
+        self, n_components=100, *, steps=20, walk=0.5, penalty=1e-4, kernel="gaussian", gamma=1.0, random_state=None
+    ):
+        self.n_components, self.steps, self.walk, self.penalty = n_components, steps, walk, penalty
+        self.kernel, self.gamma, self.random_state = kernel, gamma, random_state
+
+    def fit(self, X, y):
+        self.check_parameters()
+        X = np.asarray(self._validated(X, reset=True), np.float64)[:10_000]
+        s, rng = self.n_frequencies, generator(seed_sequence(self.random_state), "steps")
+        W = self.draw(s, X.shape[1])
+        y = np.asarray(y)[:10_000]
+        Y = np.stack([y == each for each in np.unique(y)], axis=1) if type_of_target(y) != "continuous" else y[:, None]
+        Y = Y - Y.mean(axis=0)
+        for _ in range(self.steps):
+            Z = np.hstack([np.cos(X @ W), np.sin(X @ W)])
+            Z -= Z.mean(axis=0)
+            gram = Z.T @ Z
+            gram.flat[:: 2 * s + 1] += self.penalty * np.trace(gram) / (2 * s)
+            amplitudes = np.sqrt((solve(gram, Z.T @ Y, assume_a="pos") ** 2).reshape(2, s, -1).sum(axis=(0, 2)))
+            W = W[:, rng.choice(s, size=s, p=amplitudes / amplitudes.sum())]
+            W += self.walk * np.sqrt(2 * self.bandwidth) * rng.normal(size=W.shape)
+        self.set_pairs(W)
         return self
 
 

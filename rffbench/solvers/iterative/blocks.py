@@ -74,7 +74,7 @@ def even_leaves(n: int) -> list[slice]:
 
 def branches(cut: Sequence[slice], threads: int) -> list[Sequence[slice]]:
     """The leaves ``cut`` as branches of 2^k neighbours, which keep the order of the tree's additions. k is the largest
-    with which so many threads are busy for EVEN of a pass, if each branch takes as long; or 0."""
+    with which all ``threads`` are busy for EVEN of a pass, if each branch takes as long; or 0."""
 
     def is_even(size: int) -> bool:
         count = -(-len(cut) // size)
