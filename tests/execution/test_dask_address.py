@@ -11,6 +11,8 @@ from rffbench.errors import ConfigError
 from rffbench.execution import make_executor
 from tests.helpers.execution_workers import FakeExperiment, spec
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed", reason="needs the extra dask")
 
 

@@ -20,6 +20,8 @@ from rffbench.trials import metrics
 from tests.helpers.own_map import MINE
 from tests.helpers.processes import comes
 
+pytestmark = pytest.mark.slow
+
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.where(X[:, 0] > 0, 1, -1)
 OURS = """
@@ -100,7 +102,6 @@ def test_the_features_are_the_same_to_the_last_bit(sandboxed, tmp_path, source):
                 assert np.array_equal(out, here.transform(some))
 
 
-@pytest.mark.slow
 def test_without_a_sandbox_it_is_another_process_all_the_same(sandboxed, tmp_path):
     theirs = sandboxed(doing("import sys; sys.modules['of_mine'] = sys; print('passed: it is I')"), kind=None)
     features = theirs.fit(X, Y).transform(X)
@@ -108,7 +109,6 @@ def test_without_a_sandbox_it_is_another_process_all_the_same(sandboxed, tmp_pat
     assert features.shape == (60, 12)
 
 
-@pytest.mark.slow
 def test_what_a_map_changes_in_libraries_is_not_changed_here(sandboxed, capfd):
     before = np.linalg.norm(X), scipy.linalg.norm(X), metrics.SCORES, np.cos(1.0)
     features = sandboxed(doing(
@@ -162,7 +162,6 @@ GIVEN = {
 }
 
 
-@pytest.mark.slow
 def test_features_that_are_none_are_an_error_that_says_so(sandboxed):
     given = ", ".join(f"lambda: {each}" for each in GIVEN)
     features = sandboxed(
@@ -187,7 +186,6 @@ def test_the_map_sees_its_own_file_and_no_other_of_the_submission(sandboxed, tmp
         sandboxed(doing(look)).fit(X, Y)
 
 
-@pytest.mark.slow
 def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
     marker = f"6666{os.getpid()}"
     sandboxed(doing(f"import subprocess\nsubprocess.run(['sleep', '{marker}'])"))
@@ -203,7 +201,6 @@ def test_a_map_that_hangs_ends_with_the_process_that_asked(sandboxed, tmp_path):
     assert comes(lambda: subprocess.run(look, capture_output=True).stdout == b"")
 
 
-@pytest.mark.slow
 def test_a_map_says_in_the_sandbox_what_it_takes(sandboxed, tmp_path, kind):
     for line, found in (("takes_targets = True", True), ("pass", False)):
         sandboxed(MINE.replace("    def __init__", f"    {line}\n\n    def __init__", 1))

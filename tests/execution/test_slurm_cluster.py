@@ -21,6 +21,8 @@ from tests.helpers.processes import content, gone, wait_for
 submitit = pytest.importorskip("submitit", reason="needs the extra slurm")
 from rffbench.execution import slurm_cluster  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 slow = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
@@ -207,7 +209,6 @@ def slurm(tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.slow
 def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
     made, played = slurm([], partition="long", memory="4GiB", cpus="8", account="physics")
     made.run([[spec()]], [].append)

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("skrub", reason="pip install 'rffbench[fit]'")
 pytest.importorskip("skops", reason="pip install 'rffbench[fit]'")
 

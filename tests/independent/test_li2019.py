@@ -24,7 +24,7 @@ def averaged_error(rng: np.random.Generator, X: np.ndarray, labels: np.ndarray, 
     return float(np.mean((features(test) @ weights > 0.5) != (labels[test] > 0.5)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_500_columns_and_500_parts():
     X, labels = covtype()

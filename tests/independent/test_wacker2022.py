@@ -195,6 +195,7 @@ def test_the_released_accuracy_is_that_of_test_images_scaled_apart(kernel, metho
     assert not agree(accuracies(False, features), *theirs)
 
 
+@pytest.mark.long
 def test_accuracies_of_images_scaled_alike_are_as_measured():
     here = measured("wacker2022-scaled-alike", dataset="mnist", method="product signs", n_features=COLUMNS)["accuracy"]
     assert np.mean(accuracies(False, products)) == pytest.approx(here.mean(), abs=0.3)

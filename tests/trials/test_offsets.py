@@ -27,7 +27,7 @@ def measured(folder, X, y):
         "methods": METHODS, "solver": {"name": "ridge", "lambda": [1e-6, 1e-2]}, "trials": 1,
     }  # fmt: skip
     trials = rffbench.run(config, results=folder / "results", workers=1).trials
-    assert (trials["status"] == "ok").all(), trials["error"].tolist()
+    assert (trials["status"] == "ok").all(), [path.read_text() for path in folder.rglob("trials.jsonl")]
     return trials.set_index(["method", "n_features"]).sort_index()
 
 

@@ -31,6 +31,8 @@ from studies.board.ship import ship
 from tests.helpers import report_log as log
 from tests.helpers.own_map import MINE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
@@ -381,7 +383,6 @@ def test_own_data_has_kernel_ridge_up_to_3000_training_rows(tmp_path):
         assert not maps_left_out(found)
 
 
-@pytest.mark.slow
 def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
     seconds = iter([1000.0, 0.0, 200.0, 0.0, 20.0, 10.0])  # of each plan the trials, then those of cost
@@ -422,7 +423,6 @@ def test_it_is_said_beforehand_how_long_it_takes_and_for_which_dataset_one_s_own
     assert "min" in takes or " s" in takes
 
 
-@pytest.mark.slow
 def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 20.0)
@@ -431,7 +431,6 @@ def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
         own_data(str(tmp_path / "mine.csv"), budget=Budget(3, time.monotonic() - 170))
 
 
-@pytest.mark.slow
 def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 10.0 * len(specs))  # ten seconds a trial
     planned = own_map(mine, budget=Budget(15))
@@ -447,7 +446,6 @@ def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
         own_map(mine, budget=Budget(0.5), slow=1e-2)
 
 
-@pytest.mark.slow
 def test_how_slow_a_map_is_is_measured(mine, tmp_path):
     slow = MINE.replace("P = X @ self.W_", "__import__('time').sleep(1); P = X @ self.W_")
     (tmp_path / "slow.py").write_text(slow)
@@ -606,7 +604,6 @@ def test_where_all_trials_fail_no_option_is_advised_that_the_board_does_not_have
     assert "--retry-failed" not in done.output
 
 
-@pytest.mark.slow
 def test_own_data_from_the_command_line(tmp_path, mine, monkeypatch):
     monkeypatch.setattr(entry, "USUAL", ((128,), 2))  # of every map a trial or two will do
     monkeypatch.setattr(entry, "WITHOUT_MAP", [name for name in entry.WITHOUT_MAP if name != "boosted trees"])
@@ -627,7 +624,6 @@ def test_tables_of_another_version_are_told(tmp_path):
         read_tables(path)
 
 
-@pytest.mark.slow
 def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["board"], standalone_mode=False)

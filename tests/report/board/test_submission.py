@@ -34,6 +34,8 @@ from rffbench.trials.spec import TrialResult
 from tests.helpers import report_log as log
 from tests.helpers.own_map import MINE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
@@ -224,7 +226,6 @@ def test_options_of_a_check_need_one(folder):
     assert "--authors goes with --entries FILE" in str(nowhere.exception)
 
 
-@pytest.mark.slow
 def test_the_card_has_the_gains_of_the_own_map_and_a_check_recomputes_them(folder):
     card = yamlfile.read(folder / "card.yaml")
     titles = list(card["gains"])
@@ -348,7 +349,6 @@ def of_another_map(saved, source):
         rewrite(where, own)
 
 
-@pytest.mark.slow
 def test_the_map_is_not_imported_by_what_judges_it(tmp_path, monkeypatch):
     """Not even by what computes the gains: it would be in the process that gives the verdict."""
     monkeypatch.chdir(tmp_path)
@@ -359,7 +359,6 @@ def test_the_map_is_not_imported_by_what_judges_it(tmp_path, monkeypatch):
     assert not (tmp_path / "imported").exists()
 
 
-@pytest.mark.slow
 def test_the_trials_are_those_that_the_map_itself_would_have(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(MINE)
@@ -369,7 +368,6 @@ def test_the_trials_are_those_that_the_map_itself_would_have(tmp_path, monkeypat
         assert {spec.key for spec in repeated(found, ref).grid()} == found.specs.keys()
 
 
-@pytest.mark.slow
 def test_cards_of_the_folder_s_config_do_not_count(folder):
     """A card could say that a dataset has so many test rows that any score is near enough."""
     config = yamlfile.read(folder / "config.yaml")
@@ -482,7 +480,6 @@ print("passed: the repeated trials have the folder's scores, and the card their 
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="needs the data of phoneme: RFFBENCH_MIRROR")
 def test_a_map_that_patches_the_judge_is_refused_as_one_is_that_has_other_scores(tmp_path, rffbench, monkeypatch):
     monkeypatch.chdir(tmp_path)
