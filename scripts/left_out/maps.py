@@ -5,7 +5,6 @@ import numba
 import numpy as np
 from scipy.linalg import solve
 from scipy.sparse import csr_array
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from rffbench.arguments.seeds import generator, seed_sequence
@@ -61,8 +60,7 @@ class ResampledFeatures(FourierFeatures):
         X = np.asarray(self._validated(X, reset=True), np.float64)[:10_000]
         s, rng = self.n_frequencies, generator(seed_sequence(self.random_state), "steps")
         W = self.draw(s, X.shape[1])
-        y = np.asarray(y)[:10_000]
-        Y = np.stack([y == each for each in np.unique(y)], axis=1) if type_of_target(y) != "continuous" else y[:, None]
+        Y = np.asarray(y, np.float64)[: len(X)].reshape(len(X), -1)  # values, or a column of ±1 for each class
         Y = Y - Y.mean(axis=0)
         for _ in range(self.steps):
             Z = np.hstack([np.cos(X @ W), np.sin(X @ W)])
