@@ -119,21 +119,21 @@ def disturbed(seconds: float = 1.0) -> bool | None:
 TRIAD_NUMBERS = 1 << 23  # of each array: 64 MB, more than a level-3 cache holds
 
 
+@numba.njit(parallel=True)
+def _triad(a: NDArray, b: NDArray, c: NDArray) -> None:
+    for i in numba.prange(len(a)):
+        a[i] = b[i] + 3.0 * c[i]
+
+
 def triad_seconds(size: float) -> float:
     """The seconds in which the threads in use move ``size`` bytes from and to memory, at the best speed of a few STREAM
     triads a ← b + s·c, each of which moves three arrays."""
-
-    @numba.njit(parallel=True)
-    def triad(a: NDArray, b: NDArray, c: NDArray) -> None:
-        for i in numba.prange(len(a)):
-            a[i] = b[i] + 3.0 * c[i]
-
     a, b, c = np.ones((3, TRIAD_NUMBERS))
-    triad(a, b, c)
+    _triad(a, b, c)  # compiled by the first call of a process, once for all
     seconds = []
     for _ in range(5):
         started = perf_counter()
-        triad(a, b, c)
+        _triad(a, b, c)
         seconds.append(perf_counter() - started)
     return min(seconds) * size / (3 * a.nbytes)
 

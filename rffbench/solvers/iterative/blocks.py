@@ -2,8 +2,8 @@
 
 The tree is that of ridge (`rffbench.solvers.ridge.tree`). It depends only on the number of rows, so results are the
 same for any number of workers. A task is a branch of the tree, leaves that one worker sums. There are as few tasks as
-keep the workers busy, because each costs the scheduler some milliseconds in every pass. The map, the
-rows and their targets are sent once per fit; each pass sends the vectors that it multiplies.
+keep the workers busy, because each costs the scheduler some milliseconds in every pass. The map, the rows and
+their targets are sent once per fit; each pass sends the vectors that it multiplies.
 """
 
 from __future__ import annotations
