@@ -22,7 +22,7 @@ from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 
 PASSES = 10
 DIRECT_GOAL, PASSES_GOAL = 1.15, 1.2
-ROWS, COLUMNS, QUICK_ROWS, QUICK_COLUMNS = 200_000, 1024, 30_000, 128
+ROWS, COLUMNS, QUICK_ROWS, QUICK_COLUMNS = 100_000, 1024, 30_000, 128
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

@@ -315,7 +315,7 @@ STRUCTURED = ["sorf", "fastfood"]
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Every case in both precisions, on one thread and on all; and from which dimension on a transform pays."""
     results: list[dict[str, Any]] = []
-    rows, repeats = (ROWS // 4, 1) if quick else (ROWS, 5)
+    rows, repeats = (ROWS // 4, 1) if quick else (ROWS, 3)
     for count in thread_counts():
         with threads(count):
             for dtype in DTYPES:

@@ -39,7 +39,7 @@ LOGISTIC = [
     (10_000, 512, 10, "float64", 1),
 ]  # fmt: skip
 """Rows, columns, classes, precision, repeats."""
-MEMORY = (50_000, 512)
+MEMORY = (20_000, 512)
 
 
 def run(quick: bool = False) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,7 @@ methods:
 solver: {{name: ridge, lambda: [1.0e-4, 1.0e-3, 1.0e-2], folds: 5}}
 trials: {trials}
 """
+BUILT_IN = {"name": "fourier"}, {"name": "ridge"}, {"name": "gaussian", "gamma": 1.0}  # of trials whose work is another
 SCALING_GOAL, PRIVATE_GOAL = 1.8, 0.1
 MAPPED_ROWS = 500_000
 PATIENCE_S = 120.0  # how long one worker waits for the other
@@ -79,7 +80,7 @@ def _memory(n: int) -> list[dict[str, Any]]:
     """Two workers that have read all rows of one mapped file: what of it each holds for itself, what together."""
     with tempfile.TemporaryDirectory() as folder:
         make_rows(Path(folder), n)
-        specs = [TrialSpec(folder, "", "both", 1, worker, 0, {"name": ""}, {"name": ""}, {}) for worker in (0, 1)]
+        specs = [TrialSpec(folder, "", "both", 1, worker, 0, *BUILT_IN) for worker in (0, 1)]
         results: list[TrialResult] = []
         executor = LocalExecutor(work=f"{__name__}:read_rows", workers=2, threads=1)
         executor.run([[spec] for spec in specs], results.append)

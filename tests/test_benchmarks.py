@@ -112,7 +112,7 @@ def job(ratios, name="mapping CSR", bound="at least", goal=2.0):
 
 
 def test_a_job_is_a_line_of_the_page_and_a_bar_also_where_its_goal_is_said_the_other_way_round(tmp_path):
-    slow, kernel = job([0.5, 0.25, 0.5]), job([0.2, 0.25, 0.5], "squared hinge, n=59,535", "at most", 0.5)
+    slow, kernel = job([0.5, 0.25, 0.5]), job([0.2, 0.25, 0.5], "squared hinge, n=30,000", "at most", 0.5)
     measured = {
         "text": {"environment": environment.record(), "results": [slow]},
         "svm": {"environment": environment.record(), "results": [kernel]},
