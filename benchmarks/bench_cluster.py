@@ -27,7 +27,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_TH
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Overhead and scaling of trials, the client's memory."""
-    waiting, computing, watched = (12, 4, 80) if quick else (2000, 100, 20_000)
+    waiting, computing, watched = (12, 4, 80) if quick else (500, 100, 4_000)
     repeats = 1 if quick else 3
     others = disturbed()
     with cluster_of(1) as one:

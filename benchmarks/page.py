@@ -22,6 +22,7 @@ TITLES = {
     "falkon": "Falkon on covtype",
     "features": "Feature maps",
     "gp": "Gaussian processes",
+    "gpu": "On a GPU",
     "landmarks": "Landmarks of the Nyström map",
     "leverage": "Leverage scores and their surrogate",
     "iterative": "Iterative solvers",

@@ -238,3 +238,31 @@ def test_the_messages_of_a_pass_are_counted_apart_from_those_of_the_first():
     assert vectors <= a_pass["bytes"]["results to client"] < 1.2 * vectors + 200
     first = found[found["per"] == "first pass"].set_index("link")
     assert first["bytes"]["client to scheduler"] > 8 * 30_000
+
+
+def test_without_a_gpu_a_line_says_so(monkeypatch):
+    from benchmarks import bench_gpu
+
+    monkeypatch.setattr(bench_gpu, "_missing", lambda: "PyTorch finds none")
+    found = list(bench_gpu.run())
+    assert "| no GPU (PyTorch finds none) | a product of large matrices |" in page.listing("gpu", found)
+    assert "| On a GPU | 1 | 0 | 0 |" in page.page({"gpu": {"environment": environment.record(), "results": found}})
+
+
+def test_a_device_s_shares_count_the_operations_of_both_sides():
+    pytest.importorskip("torch", reason="needs PyTorch")
+    from benchmarks import bench_gpu
+
+    found = list(bench_gpu.shares("cpu", 1_024, 32, 128, 256))
+    assert [row["name"].partition(": ")[2] for row in found] == [
+        "features, float64", "Gram matrix, float64", "features, float32",
+    ]  # fmt: skip
+    assert all(0 < row["ratio"] < 5 for row in found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", run.names())
+def test_every_benchmark_runs(name, tmp_path):
+    """At small sizes, with the data that it needs: `make bench` takes an hour, and ends with the first that fails."""
+    run.main([name, "--quick", "--output", str(tmp_path)])
+    assert json.loads((tmp_path / "performance.json").read_text())[name]["results"]
