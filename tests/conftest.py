@@ -52,6 +52,22 @@ LONGEST = (
 """Files of few tests that take minutes: begun last, they would keep one worker busy while the others have nothing."""
 
 
+TOGETHER = {"tests/report/page/test_browser.py": "tests/studies/board/test_committed.py"}
+"""Files whose tests run in the process of another file's: here, what both say of the board is computed once."""
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests stay in one process, as with --dist loadfile, beside those of a file with which it belongs."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return TOGETHER.get(file, file)
+
+    return Scheduling(config, log)
+
+
 def place(of_tests):
     """Where a file of that many tests comes in the order in which pytest-xdist hands files out: the longest files
     first, then those of most tests, as it would by itself."""

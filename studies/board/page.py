@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +26,7 @@ ROWS = "board-rows.csv.gz"
 # ---- What is on it ---------------------------------------------------------------------------------------------------
 
 
+@cache
 def sections(board: Board) -> list[Section]:
     """The parts, in order."""
     from rffbench.figures import SCREEN, drawn_in

@@ -9,12 +9,11 @@ from rffbench.io.text import printable
 from rffbench.report.board.page import write_html
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
+from studies.board import facts
 from studies.board.page import sections
-from studies.board.standing import load_board
 from tests.helpers import pages
 from tests.helpers import report_log as log
 from tests.helpers.browser import NEEDS_CHROMIUM, unreadable
-from tests.helpers.places import results_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 LIMIT = 60_000  # milliseconds, for a machine that is busy
@@ -68,7 +67,7 @@ def files(tmp_path_factory):
     pages.write(folder / "single", rows, methods=methods, n_features=["1d"])
     pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
     found = {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
-    of_board = sections(load_board(results_of("board").parent))
+    of_board = sections(facts.board())  # as in test_committed.py, whose process this is (conftest.TOGETHER)
     return found | {"board": write_html("The board", of_board, folder / "board.html")}
 
 
