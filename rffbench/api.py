@@ -466,7 +466,7 @@ class Results:
         from rffbench.report.summary import records
 
         try:
-            found = compare_with_reference(self.folder, tolerance)
+            found = compare_with_reference(self.folder, tolerance, self._protocols)
         except NoReference:
             statistics = compare_methods(self.folder) if tolerance is None else None
             if statistics is None:

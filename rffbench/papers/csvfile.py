@@ -60,12 +60,14 @@ def load(
                 must = "must be a finite number" if math.isinf(_number(cell)) else "must be a number"
                 raise ConfigError(f"{path}, line {line}, column {name!r}: {must}, not {cell!r}")
     table = pd.DataFrame([row for _, row in rows[1:]], columns=header)
-    table.attrs["lines"] = [line for line, _ in rows[1:]]
-    table.attrs["decimals"] = {name: max(map(_decimals, table[name]), default=0) for name in numbers}
-    table.attrs["digits"] = {name: max(map(_digits, table[name]), default=0) for name in numbers}
+    decimals = {name: max(map(_decimals, table[name]), default=0) for name in numbers}
+    digits = {name: max(map(_digits, table[name]), default=0) for name in numbers}
     for name in numbers:
         table[name] = [float(cell) if cell.strip() else math.nan for cell in table[name]]
-    return table.astype(dict.fromkeys(numbers, float))
+    table = table.astype(dict.fromkeys(numbers, float))
+    # At the end, since pandas copies them, number by number, for whatever it makes of a table.
+    table.attrs |= {"lines": [line for line, _ in rows[1:]], "decimals": decimals, "digits": digits}
+    return table
 
 
 def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[str]) -> None:

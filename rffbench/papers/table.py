@@ -212,7 +212,7 @@ class Table(_Strict):
             if column not in printed:
                 where = place(*key)
                 raise ConfigError(f"{where}: {path.name}: {unknown('column', column, printed.columns)}")
-        printed["line"] = printed.attrs["lines"]
+        printed["line"] = printed.attrs.pop("lines")
         return printed[_having(printed, self.where)].reset_index(drop=True)
 
     def _named_by(self, printed: pd.DataFrame) -> list[str]:

@@ -150,15 +150,17 @@ def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[
     return comparison, compute_statistics(comparison.results)
 
 
-def compare_with_reference(folder: str | Path, tolerance: float | None = None) -> Comparison:
-    """One experiment compared with its config's reference.
+def compare_with_reference(
+    folder: str | Path, tolerance: float | None = None, protocols: Protocols | None = None
+) -> Comparison:
+    """One experiment compared with its config's reference; its ``protocols``, if they are read already.
 
     For a sweep, the numbers are those of the first protocol, and claims are judged under every protocol. Raises as
     :func:`rffbench.report.compare.compare`.
     """
     from rffbench.report.compare import compare
 
-    protocols = load_protocols(folder)
+    protocols = protocols or load_protocols(folder)
     labels, results = protocols[0]
     comparison = compare(results, tolerance, protocols)
     if labels:
