@@ -260,6 +260,7 @@ CASES = [
     Case("surrogate-leverage"),
     Case("eerf"),
     Case("kernel-alignment"),
+    Case("adaptive-resampling", parameters={"steps": 1}),
     Case("sorf", three_transforms, peers={"xGPR": PEER}, rest=cosines),
     Case("sorf", three_transforms, {"kernel": "matern"}, {"xGPR": PEER}, asked="sorf-matern"),
     Case("rom", three_transforms, rest=cosines),

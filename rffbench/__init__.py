@@ -50,6 +50,7 @@ _PUBLIC = {
     "RandomBinningFeatures": "rffbench.features.binning",
     "EnergyBasedFeatures": "rffbench.features.weighted",
     "KernelAlignmentFeatures": "rffbench.features.weighted",
+    "AdaptiveResamplingFeatures": "rffbench.features.weighted",
     "MomentMatchingFeatures": "rffbench.features.fourier",
     "LowPrecisionFeatures": "rffbench.features.fourier",
     "PositiveFeatures": "rffbench.features.activation",

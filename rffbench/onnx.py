@@ -17,7 +17,7 @@ from rffbench.features.base import FourierFeatures, write_columns
 MAPS = (
     "RandomFourierFeatures", "QuasiMonteCarloFeatures", "QuadratureFeatures", "GaussHermiteFeatures",
     "MomentMatchingFeatures", "LeverageScoreFeatures", "SurrogateLeverageFeatures", "EnergyBasedFeatures",
-    "KernelAlignmentFeatures", "OrthogonalRandomFeatures", "SimplexRandomFeatures",
+    "KernelAlignmentFeatures", "AdaptiveResamplingFeatures", "OrthogonalRandomFeatures", "SimplexRandomFeatures",
 )  # fmt: skip
 LEARNERS = ("StreamedRidge", "StreamedRidgeCV")
 TRIED_ROWS, AGREEMENT = 4, 1e-9  # rows on which the product and cosine must be what the map computes

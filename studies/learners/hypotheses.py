@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from rffbench import Results
+from rffbench import Results, load_card
 from rffbench.stats import (
     CELL,
     OfTrials,
@@ -63,6 +63,10 @@ TITLES = {
     "Reid et al.": ("Coupled lengths have less variance", "sets with less kernel error at 128 columns"),
     "Reid et al., downstream": ("Less variance need not be a gain downstream", "normalised test loss"),
     "Rathore et al.": ("ASkotch beats pcg and eigenpro", "problems on which it is the first within 1 %"),
+    "Resampling, regression": ("Resampled frequencies beat random ones", "regressions with less test error"),
+    "Resampling, classification": ("Resampled frequencies beat random ones", "classifications with less test error"),
+    "Resampling, EERF": ("They beat the frequencies that correlate most", "sets with less test error"),
+    "Resampling, columns": ("They are worth four times the columns", "regressions with less test error"),
 }  # fmt: skip
 """Of each hypothesis, the registered sentence and its measure."""
 ASKED = {
@@ -71,6 +75,12 @@ ASKED = {
     "scaling": ("S1", "S2", "S3", "S4"),
     "board-coupled": ("Reid et al.", "Reid et al., downstream"),
     "board-askotch": ("Rathore et al.",),
+    "board-adaptive": (
+        "Resampling, regression",
+        "Resampling, classification",
+        "Resampling, EERF",
+        "Resampling, columns",
+    ),
 }
 """The hypotheses that a config's results answer."""
 
@@ -265,6 +275,31 @@ def askotch(results: Results) -> list[Hypothesis]:
     return [_answered("Rathore et al.", [on_enough("kernel askotch", len(won), len(first), 3, ", ".join(won))])]
 
 
+def adaptive(results: Results) -> list[Hypothesis]:
+    """The claim of arXiv:2509.03151, by task, and what else a user could do with the targets, or with the seconds."""
+    regressions = [name for name in results.datasets if load_card(name).task == "regression"]
+    of_task = {"regression": regressions, "classification": [*set(results.datasets) - {*regressions}]}
+    over_rff = adaptive_gains(results, "RFF")
+    parts = {task: [_less_error("", {name: over_rff[name] for name in over_rff if name in names})]
+             for task, names in of_task.items()}  # fmt: skip
+    parts["EERF"] = [_less_error(pool, adaptive_gains(results, pool)) for pool in ("EERF", "EERF of a larger pool")]
+    over_more = adaptive_gains(results, "RFF", MOST)
+    parts["columns"] = [_less_error("", {name: over_more[name] for name in over_more if name in regressions})]
+    return [_answered(f"Resampling, {name}", each) for name, each in parts.items()]
+
+
+def adaptive_gains(results: Results, over: str, columns: int = 4 * FEWEST, own_columns: int = 4 * FEWEST) -> Trials:
+    """Of resampled frequencies with ``own_columns`` over another map with that many columns."""
+    mine, other = (
+        _table(results.trials[results.trials["n_features"] == size], "loss") for size in (own_columns, columns)
+    )
+    return relative(pd.DataFrame({"adaptive": mine["adaptive"], over: other[over]}), "adaptive", over)
+
+
+def _less_error(of: str, gains: Trials) -> Part:
+    return more_than_not(of, *beyond(gains, 0.0), gains)
+
+
 # ---- what they share -------------------------------------------------------------------------------------------------
 
 PAIRED = ["dataset", "trial"]
@@ -284,4 +319,5 @@ def _table(trials: pd.DataFrame, of: str, index: Sequence[str] = PAIRED, columns
 
 MEASURED = {
     "learners": learners, "crossing": crossing, "scaling": scaling, "board-coupled": coupled, "board-askotch": askotch,
+    "board-adaptive": adaptive,
 }  # fmt: skip

@@ -29,6 +29,26 @@ def are_classes(y: FloatArray) -> bool:
     return 2 <= len(different) <= MOST_CLASSES and not np.mod(different, 1).any()
 
 
+def scored_targets(y: Any, features: Any) -> NDArray[np.float64]:
+    """The targets that the map ``features`` chooses by: values unchanged, classes as ±1; (n,) for one target or two
+    classes, else (n, t)."""
+    if y is None:
+        raise ValueError(f"{type(features).__name__} requires y to be passed, but the target y is None")
+    given = check_array(checked_labels(y), ensure_2d=False, dtype=None, input_name="y", estimator=features)
+    if given.dtype.kind == "O":
+        with suppress(ValueError, TypeError):  # numbers in a column of objects
+            given = given.astype(np.float64)
+    if given.ndim == 1 and are_classes(given):
+        from sklearn.preprocessing import LabelBinarizer  # late, as in bandwidth.py
+
+        codes: NDArray[np.float64] = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
+        return codes[:, 0] if codes.shape[1] == 1 else codes
+    values: NDArray[np.float64] = check_array(
+        given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=features
+    )
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
 def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0) -> NDArray[np.float64]:
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
@@ -93,29 +113,10 @@ class SurrogateLeverageFeatures(PooledFeatures):
         """Draw the pool, score it on X (n, d) with targets y (n,), and choose."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        targets = self._targets(y)
+        targets = scored_targets(y, self)
         check_consistent_length(X, targets)
         self._fit(X, targets)
         return self
-
-    def _targets(self, y: Any) -> NDArray[np.float64]:
-        """The targets that are scored: values unchanged, classes as ±1; (n,) for one target or two classes, else
-        (n, t)."""
-        given = check_array(checked_labels(y), ensure_2d=False, dtype=None, input_name="y", estimator=self)
-        if given.dtype.kind == "O":
-            with suppress(ValueError, TypeError):  # numbers in a column of objects
-                given = given.astype(np.float64)
-        if given.ndim == 1 and are_classes(given):
-            from sklearn.preprocessing import LabelBinarizer  # late, as in bandwidth.py
-
-            codes: NDArray[np.float64] = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
-            return codes[:, 0] if codes.shape[1] == 1 else codes
-        values: NDArray[np.float64] = check_array(
-            given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self
-        )
-        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ def grid_hash(experiment):
         "crossing",
         "scaling",
         "board-coupled",
+        "board-adaptive",
         "board-askotch",
         "gp",
         *(pytest.param(name, marks=pytest.mark.slow) for name in (*LARGE, "board-choice")),

@@ -336,6 +336,7 @@ def test_a_learner_without_the_axis_of_a_sweep_is_counted_once(monkeypatch):
 def test_the_registered_numbers_of_trials_are_those_of_the_configs():
     assert {name: facts.planned()[name] for name in facts.ASKED} == {
         "learners": 2248, "crossing": 672, "scaling": 720, "board-coupled": 840, "board-askotch": 44,
+        "board-adaptive": 1120,
     }  # fmt: skip
 
 
