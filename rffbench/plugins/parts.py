@@ -26,7 +26,7 @@ LETTERS = {
     "n": "training rows", "v": "rows predicted", "d": "input columns", "s": "frequencies", "D": "output columns",
     "t": "a cosine, sine or exponential", "N": "d, padded to a power of two", "l": "frequencies drawn to choose from",
     "m": "columns before a projection", "B": "buckets", "p": "columns that are learnt on",
-    "f": "matrices factored: one for each λ and fold, and one more",
+    "f": "matrices factored: one for each λ and fold, and one more; at most, where folds share factors",
     "k": "fits in the cross-validation, one for each λ and fold; 0 of a single λ",
     "L": "landmarks, which n_features counts", "h": "the degree of a column",
     "c": "problems: the classes, or 1 of two classes and of a regression", "R": "grids, and non-zeros of a row",
