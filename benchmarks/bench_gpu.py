@@ -21,13 +21,13 @@ REPEATS = 5
 
 def run(quick: bool = False) -> Iterator[dict[str, Any]]:
     """Both in float64 and in float32; on a machine without a GPU one line that says so."""
-    if (missing := _missing()) is not None:
-        yield single(f"no GPU ({missing})", [], np.nan, goal=None, peer="a product of large matrices", unit="s")
+    if (why := missing()) is not None:
+        yield single(f"no GPU ({why})", [], np.nan, goal=None, peer="a product of large matrices", unit="s")
         return
     yield from shares("cuda", *((2_048, 64, 256, 512) if quick else (ROWS, INPUTS, COLUMNS, SQUARE)))
 
 
-def _missing() -> str | None:
+def missing() -> str | None:
     """Why nothing can be measured."""
     try:
         import torch

@@ -243,7 +243,7 @@ def test_the_messages_of_a_pass_are_counted_apart_from_those_of_the_first():
 def test_without_a_gpu_a_line_says_so(monkeypatch):
     from benchmarks import bench_gpu
 
-    monkeypatch.setattr(bench_gpu, "_missing", lambda: "PyTorch finds none")
+    monkeypatch.setattr(bench_gpu, "missing", lambda: "PyTorch finds none")
     found = list(bench_gpu.run())
     assert "| no GPU (PyTorch finds none) | a product of large matrices |" in page.listing("gpu", found)
     assert "| On a GPU | 1 | 0 | 0 |" in page.page({"gpu": {"environment": environment.record(), "results": found}})

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 
@@ -14,7 +15,6 @@ from rffbench.arguments.parameters import check_count, check_positive
 from rffbench.arguments.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.arguments.seeds import RandomState, generator, seed_sequence
 from rffbench.features.base import FourierFeatures
-from rffbench.features.weighted.pool import normalised
 from rffbench.features.weighted.surrogate import scored_targets
 from rffbench.kernels import Kernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import chosen_rows
@@ -51,7 +51,7 @@ class AdaptiveResamplingFeatures(FourierFeatures):
     ``fit`` needs targets y, as in SurrogateLeverageFeatures: values are centred, and of several the amplitudes are
     those of all together. It sees only the rows that it is given. If a solver then chooses λ on folds of these rows,
     the frequencies have already seen the targets of each fold. A step takes rows·(d·s + 2s²) + (2s)³/6 multiplications,
-    in float64 for every dtype of X.
+    in float64 after the features. Where rows or targets are all alike, the frequencies stay as they were drawn.
 
     References
     ----------
@@ -121,7 +121,10 @@ class AdaptiveResamplingFeatures(FourierFeatures):
         W = self.draw(s, d)
         for _ in range(self.steps):
             self.set_pairs(W)
-            W = W[:, rng.choice(s, size=s, p=normalised(self._amplitudes(X, Y)))]
+            amplitudes = self._amplitudes(X, Y)
+            if not amplitudes.sum() > 0:  # rows or targets are all alike: there is nothing to choose by
+                break
+            W = W[:, rng.choice(s, size=s, p=amplitudes / amplitudes.sum())]
             W = W + kernel.fold(self.walk * kernel.spectral_scale * rng.normal(size=(d, s)))
         self.set_pairs(W)
         return self
@@ -131,16 +134,19 @@ class AdaptiveResamplingFeatures(FourierFeatures):
         coefficients (s,)."""
         n, columns = X.shape[0], self.n_components
         gram, right, sums = TriangleStack(1, columns)[0], np.zeros((columns, Y.shape[1])), np.zeros(columns)
-        buffer = np.empty((min(BLOCK_ROWS, n), columns))
+        buffer = np.empty((min(BLOCK_ROWS, n), columns), dtype=X.dtype)
         for rows in row_blocks(n):
-            Z = buffer[: rows.stop - rows.start]
-            self.fill(X[rows].astype(np.float64, copy=False), Z)
+            self.fill(X[rows], buffer[: rows.stop - rows.start])
+            Z = buffer[: rows.stop - rows.start].astype(np.float64, copy=False)
             gram.add_gram(Z)
             right += Z.T @ Y[rows]
             sums += Z.sum(axis=0)
         gram.add_gram(sums[None, :], -1 / n)  # the features, too, are centred
         gram.diagonal[:] += self.penalty * gram.diagonal.mean()
-        gram.cholesky()
+        try:
+            gram.cholesky()
+        except LinAlgError:  # the features of all rows are the same, but for rounding
+            return np.zeros(self.n_frequencies)
         squares = np.square(gram.solve(right).reshape(columns, -1)).sum(axis=1)
         return np.sqrt(np.bincount(np.arange(columns) % self.n_frequencies, weights=squares))
 

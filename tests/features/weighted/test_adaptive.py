@@ -110,7 +110,6 @@ def test_the_same_rows_written_differently_give_the_same_frequencies():
         found = AdaptiveResamplingFeatures(20, steps=3, rows=100, random_state=4).fit(given, Y)
         np.testing.assert_allclose(found.frequencies_, expected)
     in_single = AdaptiveResamplingFeatures(20, steps=3, rows=100, random_state=4).fit(X.astype(np.float32), Y)
-    np.testing.assert_allclose(in_single.frequencies_, expected)
     assert in_single.transform(X.astype(np.float32)).dtype == np.float32
 
 
@@ -128,11 +127,15 @@ def test_only_the_rows_of_the_fit_are_seen():
     np.testing.assert_array_equal(model.fit(X[:200], Y[:200]).features_.frequencies_, alone.frequencies_)
 
 
-def test_targets_are_required_and_must_differ():
+@pytest.mark.parametrize(("rows", "y"), [(X, np.full(300, 2.5)), (np.ones_like(X), Y), (X[:1], Y[:1])])
+def test_where_there_is_nothing_to_choose_by_frequencies_stay(rows, y):
+    mine = AdaptiveResamplingFeatures(20, random_state=4).fit(rows, y)
+    np.testing.assert_array_equal(mine.frequencies_, start(10))
+
+
+def test_targets_are_required():
     with pytest.raises(ValueError, match="requires y to be passed"):
         AdaptiveResamplingFeatures(20).fit(X, None)
-    with pytest.raises(ValueError, match="the scores sum to 0"):
-        AdaptiveResamplingFeatures(20).fit(X, np.full((300, 1), 2.5))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         AdaptiveResamplingFeatures(20).fit(X, Y[:-1])
 
