@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 from benchmarks import cluster_work
 from benchmarks.cluster_work import TRIAL_S
-from benchmarks.measure import disturbed, result, single
+from benchmarks.measure import BUILT_IN, disturbed, result, single
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
 from rffbench.io.process import private_memory
@@ -21,7 +21,6 @@ WORKERS = 2
 WORK = cluster_work.__name__
 OVERHEAD_GOAL_S, SCALING_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.1
 GROUP = 4  # trials of a task where the client's memory is watched
-BUILT_IN = {"name": "fourier"}, {"name": "ridge"}, {"name": "gaussian", "gamma": 1.0}  # of trials whose work is another
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_scale import make_rows
-from benchmarks.measure import disturbed, result, single
+from benchmarks.measure import BUILT_IN, disturbed, result, single
 from rffbench.config.loading import load_experiment
 from rffbench.data.rows import Rows
 from rffbench.execution.channel import Channel
@@ -33,7 +33,6 @@ methods:
 solver: {{name: ridge, lambda: [1.0e-4, 1.0e-3, 1.0e-2], folds: 5}}
 trials: {trials}
 """
-BUILT_IN = {"name": "fourier"}, {"name": "ridge"}, {"name": "gaussian", "gamma": 1.0}  # of trials whose work is another
 SCALING_GOAL, PRIVATE_GOAL = 1.8, 0.1
 MAPPED_ROWS = 500_000
 PATIENCE_S = 120.0  # how long one worker waits for the other

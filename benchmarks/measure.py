@@ -21,6 +21,8 @@ from rffbench.io.process import Contention, peak_memory, reset_peak
 Bound = Literal["at least", "at most"]
 BLAS_AWAKE_S = 0.05  # OpenBLAS's threads wait for more work in a busy loop for up to 2^26 ticks
 Work = Callable[[], object]
+BUILT_IN = {"name": "fourier"}, {"name": "ridge"}, {"name": "gaussian", "gamma": 1.0}
+"""Map, solver and kernel of a trial whose work is a benchmark's own."""
 
 
 @contextmanager

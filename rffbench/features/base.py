@@ -212,6 +212,7 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.accepts_sparse
+        tags.target_tags.required |= hook(self, "takes_targets")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 
 from rffbench.arguments.parameters import check_count, check_positive
@@ -55,10 +54,10 @@ class AdaptiveResamplingFeatures(FourierFeatures):
 
     References
     ----------
-    X. Huang and co-authors, "Convergence for adaptive resampling of random Fourier features", arXiv:2509.03151, 2025,
-    with real columns for complex ones. There the frequencies lie on a lattice and begin at 0, the step comes before the
-    resampling, and small amplitudes are cut off: a frequency that is drawn twice then counts twice. Here the step comes
-    last, so that no column is wasted on a copy.
+    "Convergence for adaptive resampling of random Fourier features", arXiv:2509.03151, 2025, as its code's description
+    has it, with real columns for complex ones. There the frequencies lie on a lattice and begin at 0, the step comes
+    before the resampling, and small amplitudes are cut off: a frequency that is drawn twice then counts twice. Here the
+    step comes last, so that no column is wasted on a copy.
 
     Examples
     --------
@@ -149,8 +148,3 @@ class AdaptiveResamplingFeatures(FourierFeatures):
             return np.zeros(self.n_frequencies)
         squares = np.square(gram.solve(right).reshape(columns, -1)).sum(axis=1)
         return np.sqrt(np.bincount(np.arange(columns) % self.n_frequencies, weights=squares))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

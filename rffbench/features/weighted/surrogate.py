@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from rffbench.arguments.arrays import FloatArray
@@ -126,8 +125,3 @@ class SurrogateLeverageFeatures(PooledFeatures):
         self, n: int, *, right_side: NDArray[np.float64], squared_norms: NDArray[np.float64] | float = 0.0
     ) -> NDArray[np.float64]:
         return alignment_scores(right_side, squared_norms, n)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
